@@ -1,0 +1,67 @@
+//! An item as the index sees it: facts to filter by, and the passages it is cut into.
+
+use std::ops::Range;
+
+use super::{Kind, Pid, Timestamp};
+
+/// One passage of an item. Its number is stable while the item's text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Counted from 0 within the item: the `32` of `p29:c32`.
+    pub ordinal: u32,
+    /// The headings that lead to it, as `toc_path` addresses them.
+    pub toc_path: Vec<String>,
+    /// Plain text, markup removed: what is searched, embedded and quoted.
+    pub text: String,
+    /// Where the passage stands in the item's source text, in bytes.
+    pub range: Range<usize>,
+}
+
+/// Everything the index needs to know of one item. It is derived: dropping it loses nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    pub pid: Pid,
+    pub kind: Kind,
+    pub title: String,
+    /// Path in the vault (`name/path.md` when there are several vaults), card id, tweet id or
+    /// prompt name: what the user calls it.
+    pub path: String,
+    pub labels: Vec<String>,
+    /// Other names of the item, searched like its title.
+    pub aliases: Vec<String>,
+    /// `en`, `ru`, `ja`… when the item says so; the analyser detects it otherwise.
+    pub lang: Option<String>,
+    pub author: Option<String>,
+    pub date: Option<Timestamp>,
+    pub category: Option<String>,
+    pub sentiment: Option<String>,
+    pub action: Option<String>,
+    /// Visible to everybody (`free: true`).
+    pub free: bool,
+    /// Found only when asked for (an archived card).
+    pub archived: bool,
+    pub chunks: Vec<Chunk>,
+}
+
+impl Document {
+    /// An empty document; the caller fills in what its kind has.
+    pub fn new(pid: Pid, kind: Kind, title: impl Into<String>, path: impl Into<String>) -> Self {
+        Self {
+            pid,
+            kind,
+            title: title.into(),
+            path: path.into(),
+            labels: Vec::new(),
+            aliases: Vec::new(),
+            lang: None,
+            author: None,
+            date: None,
+            category: None,
+            sentiment: None,
+            action: None,
+            free: false,
+            archived: false,
+            chunks: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The one error type that crosses rooms. Its code is closed: each transport maps it once, and
+//! nobody matches on the text of a message.
+
+use std::fmt;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in the terms a caller can act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// Not JSON.
+    Parse,
+    /// JSON, but not a request; or a thing that the request names is not there (cards, seed 003).
+    InvalidRequest,
+    /// No such method, or no such tool for this caller.
+    NotFound,
+    /// A missing, unknown or wrong argument.
+    InvalidParams,
+    /// A limit of the configuration was reached: size, number, time or concurrency.
+    Limit,
+    /// The caller went away or cancelled the request.
+    Cancelled,
+    /// Something outside failed: a model provider, a clone, a build. Told as a tool result.
+    Outside,
+    /// A fault here: storage, index, a bug. The cause goes to the log, an id to the client.
+    Internal,
+}
+
+impl Code {
+    /// The JSON-RPC code of CONTRACT.md.
+    pub fn json_rpc(self) -> i32 {
+        match self {
+            Code::Parse => -32700,
+            Code::InvalidRequest | Code::Limit | Code::Cancelled => -32600,
+            Code::NotFound => -32601,
+            Code::InvalidParams => -32602,
+            Code::Outside | Code::Internal => -32603,
+        }
+    }
+
+    /// The word used in logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Code::Parse => "parse",
+            Code::InvalidRequest => "invalid_request",
+            Code::NotFound => "not_found",
+            Code::InvalidParams => "invalid_params",
+            Code::Limit => "limit",
+            Code::Cancelled => "cancelled",
+            Code::Outside => "outside",
+            Code::Internal => "internal",
+        }
+    }
+}
+
+/// An error with a sentence for the caller and, where there is one, a cause for the log.
+pub struct Error {
+    pub code: Code,
+    /// Lower case, values in backticks, and what to do next.
+    pub message: String,
+    /// Facts for programs, sent as the JSON-RPC error's `data`.
+    pub data: Option<serde_json::Value>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None, source: None }
+    }
+
+    pub fn invalid_params(message: impl fmt::Display) -> Self {
+        Self::new(Code::InvalidParams, format!("Invalid params: {message}"))
+    }
+
+    pub fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidRequest, message)
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Code::NotFound, message)
+    }
+
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self::new(Code::Limit, message)
+    }
+
+    pub fn outside(message: impl Into<String>) -> Self {
+        Self::new(Code::Outside, message)
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, message)
+    }
+
+    pub fn with_source(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    pub fn with_data(mut self, data: serde_json::Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.as_str(), self.message)?;
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}
+
+/// Says what was being done when a foreign error happened: `.doing("read the vault")?`.
+pub trait Doing<T> {
+    /// The failure is ours: storage, index or file system.
+    fn doing(self, what: impl fmt::Display) -> Result<T>;
+}
+
+impl<T, E> Doing<T> for std::result::Result<T, E>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    fn doing(self, what: impl fmt::Display) -> Result<T> {
+        self.map_err(|error| {
+            Error::internal(format!("could not {what}: {error}")).with_source(error)
+        })
+    }
+}

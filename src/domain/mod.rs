@@ -1,0 +1,18 @@
+//! The nouns of Notewell and the one error that crosses its rooms.
+//!
+//! This room holds plain values with their invariants. It knows no file, no database, no protocol
+//! and no clock other than the one it is handed.
+
+pub mod chunk;
+pub mod error;
+pub mod item;
+pub mod query;
+pub mod time;
+pub mod user;
+
+pub use chunk::{Chunk, Document};
+pub use error::{Code, Error, Result};
+pub use item::{Kind, MatchId, Pid};
+pub use query::Filters;
+pub use time::Timestamp;
+pub use user::{Caller, Scope};

@@ -1,0 +1,80 @@
+//! What a search may be narrowed by.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, Timestamp};
+
+/// The filters of `search`, already checked. Every filter that is set must hold.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filters {
+    pub kinds: Vec<Kind>,
+    pub category: Option<String>,
+    /// Every one of these labels.
+    pub labels: Vec<String>,
+    /// A path or a folder: `guides/` holds for everything below it.
+    pub path: Option<String>,
+    pub author: Option<String>,
+    /// From this moment, inclusive.
+    pub from: Option<Timestamp>,
+    /// Before this moment, exclusive.
+    pub until: Option<Timestamp>,
+    pub sentiment: Option<Sentiment>,
+    pub action: Option<Action>,
+    pub archived: bool,
+    /// Only what everybody may see (`free: true`), plus these paths that were granted.
+    pub only_free: bool,
+}
+
+/// A closed set of words with the error that lists them.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident, $noun:literal, { $($variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        pub enum $name { $(#[serde(rename = $word)] $variant),+ }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = super::Error;
+
+            fn from_str(text: &str) -> super::Result<Self> {
+                $name::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| {
+                    super::Error::invalid_params(format!(
+                        concat!($noun, " `{}` is not one of {}"),
+                        text,
+                        [$($word),+].join(", "),
+                    ))
+                })
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+words!(
+    /// How a saved post sounds.
+    Sentiment, "sentiment", { Positive = "positive", Neutral = "neutral", Negative = "negative" }
+);
+
+words!(
+    /// What the person who saved it probably wants to do with it.
+    Action, "action", {
+        ReadLater = "read_later",
+        TryTool = "try_tool",
+        Reference = "reference",
+        Share = "share",
+        Archive = "archive",
+    }
+);
