@@ -3,6 +3,7 @@
 //! This room holds plain values with their invariants. It knows no file, no database, no protocol
 //! and no clock other than the one it is handed.
 
+pub mod call;
 pub mod chunk;
 pub mod error;
 pub mod item;
@@ -10,6 +11,7 @@ pub mod query;
 pub mod time;
 pub mod user;
 
+pub use call::{Patience, Progress, Silent};
 pub use chunk::{Chunk, Document};
 pub use error::{Code, Error, Result};
 pub use item::{Kind, MatchId, Pid};

@@ -1,7 +1,5 @@
 //! What a search may be narrowed by.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Kind, Timestamp};
 
 /// The filters of `search`, already checked. Every filter that is set must hold.
@@ -29,7 +27,7 @@ pub struct Filters {
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $noun:literal, { $($variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub enum $name { $(#[serde(rename = $word)] $variant),+ }
 
         impl $name {
@@ -47,11 +45,11 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $name {
-            type Err = super::Error;
+            type Err = $crate::domain::Error;
 
-            fn from_str(text: &str) -> super::Result<Self> {
+            fn from_str(text: &str) -> $crate::domain::Result<Self> {
                 $name::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| {
-                    super::Error::invalid_params(format!(
+                    $crate::domain::Error::invalid_params(format!(
                         concat!($noun, " `{}` is not one of {}"),
                         text,
                         [$($word),+].join(", "),

@@ -1,0 +1,57 @@
+//! Making and checking tokens. A secret is shown once; what is kept is its hash.
+
+use base64::Engine as _;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::App;
+use crate::{
+    domain::{Caller, Error, Result, Scope, Timestamp},
+    store::tokens::Token,
+};
+
+/// Tells a leaked token for what it is, to people and to secret scanners.
+const PREFIX: &str = "nw_";
+
+impl App {
+    /// Makes a token; the text is the only copy of the secret there will ever be.
+    pub fn create_token(
+        &self,
+        name: &str,
+        scope: Scope,
+        expires: Option<Timestamp>,
+    ) -> Result<(Token, String)> {
+        if name.trim().is_empty() || name.chars().count() > 100 {
+            return Err(Error::invalid_params("a token's name has 1 to 100 characters"));
+        }
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            Error::internal(format!("the system gave no random numbers: {error}"))
+        })?;
+        let secret =
+            format!("{PREFIX}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes));
+        let token = self.store.tokens.create(name.trim(), scope, &hash(&secret), expires)?;
+        Ok((token, secret))
+    }
+
+    /// Whose token this is, or `None` when it is nobody's, expired or revoked.
+    pub fn caller_of(&self, secret: &str) -> Result<Option<Caller>> {
+        let wanted = hash(secret);
+        let now = Timestamp::now();
+        let mut found = None;
+        // Every token is compared, so that the time taken says nothing about which one it was.
+        for (token, hash) in self.store.tokens.all()? {
+            if bool::from(hash.ct_eq(&wanted)) && token.is_valid(now) {
+                found = Some(match token.scope {
+                    Scope::Owner => Caller::Owner,
+                    Scope::Reader => Caller::Reader { name: token.name },
+                });
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}

@@ -1,0 +1,55 @@
+//! The registry of every item, and the change log that derived indexes follow.
+
+use crate::domain::{Kind, Pid, Result};
+
+/// An item in the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub pid: Pid,
+    pub kind: Kind,
+    /// What the item is called where it lives: `vault/path.md`, a card's id, a prompt's name.
+    pub key: String,
+    pub stamp: i64,
+    pub gone: bool,
+}
+
+/// What a comparison with the place where items live has found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Synced {
+    pub new: usize,
+    pub changed: usize,
+    pub gone: usize,
+}
+
+impl Synced {
+    pub fn any(self) -> bool {
+        self != Self::default()
+    }
+}
+
+pub trait Items: Send + Sync {
+    fn get(&self, pid: Pid) -> Result<Option<Item>>;
+
+    /// The live item of that kind and key.
+    fn find(&self, kind: Kind, key: &str) -> Result<Option<Item>>;
+
+    /// Live items of a kind (of every kind with `None`), by pid, starting after `after`.
+    fn list(&self, kind: Option<Kind>, after: Option<Pid>, limit: usize) -> Result<Vec<Item>>;
+
+    fn count(&self, kind: Option<Kind>) -> Result<u64>;
+
+    /// Records that one item is there with this stamp. Logs a change only when there is one.
+    fn record(&self, kind: Kind, key: &str, stamp: i64) -> Result<Pid>;
+
+    /// Records that one item is gone.
+    fn remove(&self, kind: Kind, key: &str) -> Result<Option<Pid>>;
+
+    /// Makes the registry equal to all that there is of a kind: key and stamp of each.
+    fn sync(&self, kind: Kind, all: &[(String, i64)]) -> Result<Synced>;
+
+    /// Entries of the log after `after`, ascending.
+    fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>>;
+
+    /// The number of the newest entry; 0 when there is none.
+    fn head(&self) -> Result<i64>;
+}

@@ -1,0 +1,23 @@
+//! Durable state: one trait per noun, and the databases that keep it.
+//!
+//! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
+//! here; it follows the change log that every write leaves.
+
+pub mod items;
+pub mod pages;
+pub mod sqlite;
+pub mod tokens;
+
+use std::sync::Arc;
+
+pub use items::Items;
+pub use pages::Pages;
+pub use tokens::Tokens;
+
+/// Everything durable, whatever database is behind it.
+#[derive(Clone)]
+pub struct Store {
+    pub items: Arc<dyn Items>,
+    pub pages: Arc<dyn Pages>,
+    pub tokens: Arc<dyn Tokens>,
+}

@@ -1,0 +1,87 @@
+//! What is known of the files of each vault: where they are, what they were when last read, and
+//! what their frontmatter says. The files themselves are the truth.
+
+use std::path::PathBuf;
+
+use crate::domain::{Pid, Result, Timestamp};
+
+use super::items::Synced;
+
+/// A folder that this library reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaultRow {
+    pub name: String,
+    pub root: PathBuf,
+    pub poll: bool,
+    pub seen: Option<Timestamp>,
+}
+
+/// A page as it was when last read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRow {
+    pub pid: Pid,
+    pub vault: String,
+    pub path: String,
+    pub size: u64,
+    pub mtime_ns: i64,
+    pub hash: [u8; 32],
+    /// The page's facts as JSON; `app` knows their shape.
+    pub facts: String,
+}
+
+/// One thing that happened to a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageChange {
+    /// New, changed or moved: `pid` is given when the page is known.
+    Put {
+        pid: Option<Pid>,
+        page: NewPage,
+    },
+    /// Same content, other time or size on disk: remembered, not logged.
+    Touched {
+        pid: Pid,
+        size: u64,
+        mtime_ns: i64,
+    },
+    Gone {
+        pid: Pid,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPage {
+    pub vault: String,
+    pub path: String,
+    pub size: u64,
+    pub mtime_ns: i64,
+    pub hash: [u8; 32],
+    pub facts: String,
+}
+
+pub trait Pages: Send + Sync {
+    fn vaults(&self) -> Result<Vec<VaultRow>>;
+
+    /// Remembers a vault; a known root keeps its name.
+    fn add_vault(&self, name: &str, root: &std::path::Path, poll: bool) -> Result<VaultRow>;
+
+    /// Forgets a vault; its pages leave the library, its files stay where they are.
+    fn remove_vault(&self, name: &str) -> Result<bool>;
+
+    fn mark_seen(&self, vault: &str, when: Timestamp) -> Result<()>;
+
+    fn get(&self, pid: Pid) -> Result<Option<PageRow>>;
+
+    fn find(&self, vault: &str, path: &str) -> Result<Option<PageRow>>;
+
+    /// Every live page of a vault, by path.
+    fn of_vault(&self, vault: &str) -> Result<Vec<PageRow>>;
+
+    /// Applies changes and logs them, in one transaction. Order matters: a move frees its old path.
+    fn apply(&self, changes: &[PageChange]) -> Result<Synced>;
+
+    /// What a walk left out, and why: replaces what was there for that vault.
+    fn set_skipped(&self, vault: &str, skipped: &[(String, String)]) -> Result<()>;
+
+    /// `(vault, path, reason)`.
+    fn skipped(&self) -> Result<Vec<(String, String, String)>>;
+}

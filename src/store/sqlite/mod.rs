@@ -1,0 +1,156 @@
+//! The embedded database: one SQLite file in the data directory, in WAL mode, so that several
+//! processes read while one writes. One connection of ours writes, a few read.
+
+mod items;
+mod pages;
+mod tokens;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::Store;
+use crate::domain::{Error, Result, error::Doing};
+
+/// How long a writer waits for another process before it says so.
+const BUSY: Duration = Duration::from_secs(10);
+const READERS: usize = 4;
+/// "Nwll": tells our file from any other SQLite file.
+const APPLICATION_ID: i32 = 0x4e77_6c6c;
+
+/// The migrations, in order. Their numbers and names are the same for every database.
+const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_start.sql")];
+
+pub struct Sqlite {
+    path: PathBuf,
+    writer: Mutex<Connection>,
+    readers: Mutex<Vec<Connection>>,
+}
+
+/// Opens the library in a data directory, making or migrating it as needed.
+pub fn open(data: &Path) -> Result<Store> {
+    std::fs::create_dir_all(data)
+        .doing(format_args!("make the data directory `{}`", data.display()))?;
+    let database = Arc::new(Sqlite::open(&data.join("notewell.db"))?);
+    Ok(Store { items: database.clone(), pages: database.clone(), tokens: database })
+}
+
+impl Sqlite {
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut writer = connect(path)?;
+        migrate(&mut writer, path)?;
+        // Readers are opened on first use: a process that only probes never needs them.
+        Ok(Self {
+            path: path.to_path_buf(),
+            writer: Mutex::new(writer),
+            readers: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Runs one write transaction: durable when this returns.
+    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        // IMMEDIATE: a lock that is taken late fails instead of waiting.
+        writer
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let value = work(&transaction)?;
+                transaction.commit()?;
+                Ok(value)
+            })
+            .doing("write to the library's database")
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let connection = self.take_reader()?;
+        let value = work(&connection).doing("read the library's database");
+        let mut readers = self.lock_readers();
+        if readers.len() < READERS {
+            readers.push(connection);
+        }
+        value
+    }
+
+    fn take_reader(&self) -> Result<Connection> {
+        if let Some(connection) = self.lock_readers().pop() {
+            return Ok(connection);
+        }
+        connect(&self.path)
+    }
+
+    fn lock_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let open = || {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        // FULL: a commit is on the disk when it is acknowledged, also after a power cut.
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    };
+    open().map_err(|error: rusqlite::Error| {
+        Error::internal(format!("could not open the database `{}`: {error}", path.display()))
+            .with_source(error)
+    })
+}
+
+/// Brings the schema up to date. A newer version's file is refused before anything is written.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+    let version = schema_version(connection).doing("read the database's version")?;
+    let newest = MIGRATIONS.len();
+    if version == newest {
+        return Ok(());
+    }
+    if version > newest {
+        return Err(Error::invalid_request(format!(
+            "`{}` was written by a newer Notewell (schema {version}, this one knows {newest}); update Notewell, or point `--data` at another directory. Nothing was changed",
+            path.display()
+        )));
+    }
+    // Another process may have migrated while we waited for the lock: look again inside it.
+    connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .and_then(|transaction| {
+            let version = schema_version(&transaction)?;
+            for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
+                transaction.execute_batch(sql)?;
+                transaction.pragma_update(None, "user_version", (number + 1) as i64)?;
+            }
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.commit()
+        })
+        .doing(format_args!("bring `{}` up to date", path.display()))
+}
+
+fn schema_version(connection: &Connection) -> rusqlite::Result<usize> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map(|v| v as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_file_is_refused_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notewell.db");
+        drop(Sqlite::open(&path).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        drop(connection);
+        let before = std::fs::read(&path).unwrap();
+        let error = Sqlite::open(&path).err().unwrap();
+        assert!(error.message.contains("newer Notewell"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}

@@ -1,0 +1,254 @@
+use std::path::{Path, PathBuf};
+
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::{
+    Sqlite,
+    items::{bury, log, put, rename},
+};
+use crate::{
+    domain::{Kind, Pid, Result, Timestamp},
+    store::{
+        items::Synced,
+        pages::{NewPage, PageChange, PageRow, Pages, VaultRow},
+    },
+};
+
+const COLUMNS: &str = "p.pid, p.vault, p.path, p.size, p.mtime_ns, p.hash, p.facts";
+
+impl Pages for Sqlite {
+    fn vaults(&self) -> Result<Vec<VaultRow>> {
+        self.read(|db| {
+            db.prepare_cached("SELECT name, root, poll, seen FROM vaults ORDER BY name")?
+                .query_map([], vault)?
+                .collect()
+        })
+    }
+
+    fn add_vault(&self, name: &str, root: &Path, poll: bool) -> Result<VaultRow> {
+        let text = root.to_string_lossy().into_owned();
+        self.write(|tx| {
+            let known = tx
+                .query_row("SELECT name FROM vaults WHERE root = ?1", [&text], |row| {
+                    row.get::<_, String>(0)
+                })
+                .optional()?;
+            match known {
+                Some(known) => {
+                    tx.execute("UPDATE vaults SET poll = ?2 WHERE name = ?1", params![known, poll])?
+                }
+                None => tx.execute(
+                    "INSERT INTO vaults (name, root, poll) VALUES (?1, ?2, ?3)",
+                    params![free_name(tx, name)?, text, poll],
+                )?,
+            };
+            tx.query_row(
+                "SELECT name, root, poll, seen FROM vaults WHERE root = ?1",
+                [&text],
+                vault,
+            )
+        })
+    }
+
+    fn remove_vault(&self, name: &str) -> Result<bool> {
+        self.write(|tx| {
+            let pids: Vec<i64> = tx
+                .prepare("SELECT pid FROM pages WHERE vault = ?1")?
+                .query_map([name], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            for pid in pids {
+                remove(tx, Pid(pid))?;
+            }
+            tx.execute("DELETE FROM skipped WHERE vault = ?1", [name])?;
+            Ok(tx.execute("DELETE FROM vaults WHERE name = ?1", [name])? == 1)
+        })
+    }
+
+    fn mark_seen(&self, vault: &str, when: Timestamp) -> Result<()> {
+        self.write(|tx| {
+            tx.execute("UPDATE vaults SET seen = ?2 WHERE name = ?1", params![vault, when.0])
+        })?;
+        Ok(())
+    }
+
+    fn get(&self, pid: Pid) -> Result<Option<PageRow>> {
+        self.read(|db| {
+            db.prepare_cached(&format!("SELECT {COLUMNS} FROM pages p WHERE p.pid = ?1"))?
+                .query_row([pid.0], page)
+                .optional()
+        })
+    }
+
+    fn find(&self, vault: &str, path: &str) -> Result<Option<PageRow>> {
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pages p WHERE p.vault = ?1 AND p.path = ?2"
+            ))?
+            .query_row([vault, path], page)
+            .optional()
+        })
+    }
+
+    fn of_vault(&self, vault: &str) -> Result<Vec<PageRow>> {
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pages p WHERE p.vault = ?1 ORDER BY p.path"
+            ))?
+            .query_map([vault], page)?
+            .collect()
+        })
+    }
+
+    fn apply(&self, changes: &[PageChange]) -> Result<Synced> {
+        if changes.is_empty() {
+            return Ok(Synced::default());
+        }
+        self.write(|tx| {
+            let mut synced = Synced::default();
+            for change in changes {
+                match change {
+                    PageChange::Put { pid: None, page } => {
+                        insert(tx, page)?;
+                        synced.new += 1;
+                    }
+                    PageChange::Put { pid: Some(pid), page } => {
+                        update(tx, *pid, page)?;
+                        synced.changed += 1;
+                    }
+                    PageChange::Touched { pid, size, mtime_ns } => {
+                        tx.prepare_cached(
+                            "UPDATE pages SET size = ?2, mtime_ns = ?3 WHERE pid = ?1",
+                        )?
+                        .execute(params![
+                            pid.0,
+                            *size as i64,
+                            mtime_ns
+                        ])?;
+                    }
+                    PageChange::Gone { pid } => {
+                        remove(tx, *pid)?;
+                        synced.gone += 1;
+                    }
+                }
+            }
+            Ok(synced)
+        })
+    }
+
+    fn set_skipped(&self, vault: &str, skipped: &[(String, String)]) -> Result<()> {
+        let known: Vec<(String, String)> = self.read(|db| {
+            db.prepare_cached("SELECT path, reason FROM skipped WHERE vault = ?1 ORDER BY path")?
+                .query_map([vault], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })?;
+        let mut wanted = skipped.to_vec();
+        wanted.sort();
+        if known == wanted {
+            return Ok(());
+        }
+        self.write(|tx| {
+            tx.execute("DELETE FROM skipped WHERE vault = ?1", [vault])?;
+            let mut insert = tx.prepare(
+                "INSERT OR REPLACE INTO skipped (vault, path, reason) VALUES (?1, ?2, ?3)",
+            )?;
+            for (path, reason) in &wanted {
+                insert.execute([vault, path, reason])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn skipped(&self) -> Result<Vec<(String, String, String)>> {
+        self.read(|db| {
+            db.prepare_cached("SELECT vault, path, reason FROM skipped ORDER BY vault, path")?
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect()
+        })
+    }
+}
+
+fn key(page: &NewPage) -> String {
+    format!("{}/{}", page.vault, page.path)
+}
+
+/// The first bytes of the content's hash: equal content, equal stamp.
+fn stamp(hash: &[u8; 32]) -> i64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash[..8]);
+    i64::from_le_bytes(first)
+}
+
+fn insert(tx: &Transaction<'_>, page: &NewPage) -> rusqlite::Result<()> {
+    let (pid, logged) = put(tx, Kind::Page, &key(page), stamp(&page.hash))?;
+    if !logged {
+        log(tx, pid)?;
+    }
+    write(tx, pid, page)
+}
+
+fn update(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()> {
+    rename(tx, pid, Kind::Page, &key(page))?;
+    tx.prepare_cached("UPDATE items SET stamp = ?2 WHERE pid = ?1")?
+        .execute(params![pid.0, stamp(&page.hash)])?;
+    log(tx, pid)?;
+    write(tx, pid, page)
+}
+
+fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()> {
+    // REPLACE: also takes the path from a page that moved away in the same batch.
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO pages (pid, vault, path, size, mtime_ns, hash, facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![
+        pid.0,
+        page.vault,
+        page.path,
+        page.size as i64,
+        page.mtime_ns,
+        page.hash,
+        page.facts
+    ])?;
+    Ok(())
+}
+
+fn remove(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM pages WHERE pid = ?1")?.execute([pid.0])?;
+    bury(tx, pid)
+}
+
+/// `notes`, or `notes-2` when another folder has that name.
+fn free_name(tx: &Transaction<'_>, wanted: &str) -> rusqlite::Result<String> {
+    let mut name = wanted.to_owned();
+    let mut number = 2;
+    while tx
+        .query_row("SELECT 1 FROM vaults WHERE name = ?1", [&name], |_| Ok(()))
+        .optional()?
+        .is_some()
+    {
+        name = format!("{wanted}-{number}");
+        number += 1;
+    }
+    Ok(name)
+}
+
+fn vault(row: &Row<'_>) -> rusqlite::Result<VaultRow> {
+    Ok(VaultRow {
+        name: row.get(0)?,
+        root: PathBuf::from(row.get::<_, String>(1)?),
+        poll: row.get(2)?,
+        seen: row.get::<_, Option<i64>>(3)?.map(Timestamp),
+    })
+}
+
+fn page(row: &Row<'_>) -> rusqlite::Result<PageRow> {
+    Ok(PageRow {
+        pid: Pid(row.get(0)?),
+        vault: row.get(1)?,
+        path: row.get(2)?,
+        size: row.get::<_, i64>(3)? as u64,
+        mtime_ns: row.get(4)?,
+        hash: row.get(5)?,
+        facts: row.get(6)?,
+    })
+}

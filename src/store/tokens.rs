@@ -1,0 +1,35 @@
+//! Tokens: who may call over HTTP. The secret itself is never stored.
+
+use crate::domain::{Result, Scope, Timestamp};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    pub id: i64,
+    pub name: String,
+    pub scope: Scope,
+    pub created: Timestamp,
+    pub expires: Option<Timestamp>,
+    pub revoked: Option<Timestamp>,
+}
+
+impl Token {
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
+    }
+}
+
+pub trait Tokens: Send + Sync {
+    fn create(
+        &self,
+        name: &str,
+        scope: Scope,
+        hash: &[u8; 32],
+        expires: Option<Timestamp>,
+    ) -> Result<Token>;
+
+    /// Every token with its hash, so that the caller compares them all in constant time.
+    fn all(&self) -> Result<Vec<(Token, [u8; 32])>>;
+
+    /// False when there is no such token, or it was revoked before.
+    fn revoke(&self, id: i64) -> Result<bool>;
+}

@@ -1,0 +1,64 @@
+//! Logs and metrics. Logs go to stderr only, because stdout belongs to the protocol; they carry
+//! names, sizes and ids, never the content of a note or a token.
+
+use std::sync::OnceLock;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::{EnvFilter, fmt, prelude::*};
+
+/// Every metric's name.
+pub mod metric {
+    /// Tool calls by `tool`, `caller` and `outcome` (`ok` or the error's code).
+    pub const TOOL_CALLS: &str = "notewell_tool_calls_total";
+    pub const TOOL_SECONDS: &str = "notewell_tool_seconds";
+    /// HTTP requests by `status`.
+    pub const HTTP_REQUESTS: &str = "notewell_http_requests_total";
+    pub const HTTP_REFUSED: &str = "notewell_http_refused_total";
+    pub const INDEXED_ITEMS: &str = "notewell_indexed_items";
+    pub const INDEX_BEHIND: &str = "notewell_index_behind";
+    pub const VECTORS_DONE: &str = "notewell_vectors_done";
+    pub const VECTORS_TOTAL: &str = "notewell_vectors_total";
+}
+
+/// How a log line looks: for a person at a terminal, or for a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Human,
+    Json,
+}
+
+/// Starts logging to stderr. A second call does nothing.
+pub fn start_logs(filter: &str, form: Form) {
+    // The indexer's own lines on every commit would drown ours.
+    let filter = EnvFilter::try_new(format!("warn,tantivy=warn,notewell={filter}"))
+        .or_else(|_| EnvFilter::try_new(filter))
+        .unwrap_or_else(|_| EnvFilter::new("warn,notewell=info"));
+    let registry = tracing_subscriber::registry().with(filter);
+    let started = match form {
+        Form::Human => {
+            registry.with(fmt::layer().with_writer(std::io::stderr).with_target(false)).try_init()
+        }
+        Form::Json => registry.with(fmt::layer().json().with_writer(std::io::stderr)).try_init(),
+    };
+    // A second call finds a subscriber in place and leaves it there.
+    drop(started);
+}
+
+static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Starts counting. Until then every counter is a no-op, which is what `mcp` mode wants.
+pub fn start_metrics() {
+    METRICS.get_or_init(|| {
+        let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+        PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)
+            .and_then(PrometheusBuilder::install_recorder)
+            .map_err(|error| tracing::warn!(%error, "metrics are off"))
+            .ok()
+    });
+}
+
+/// The text of `/metrics`.
+pub fn render_metrics() -> String {
+    METRICS.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
+}

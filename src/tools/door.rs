@@ -1,0 +1,124 @@
+//! The one door: every call of a tool comes through here, whoever makes it.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::{Access, Answer, Cx, Entry, Output, TABLE, Tool, Toolsets, arguments};
+use crate::{
+    app::App,
+    domain::{Caller, Code, Error, Patience, Progress, Result, Silent},
+    telemetry::metric,
+};
+
+/// What surrounds a call besides its caller: who hears of progress, how long it may take, which
+/// toolsets this connection asked for.
+pub struct Call<'a> {
+    pub toolsets: Toolsets,
+    pub progress: &'a dyn Progress,
+    pub patience: Patience,
+}
+
+impl Default for Call<'_> {
+    fn default() -> Self {
+        Self { toolsets: Toolsets::ALL, progress: &Silent, patience: Patience::default() }
+    }
+}
+
+/// Calls a tool by name.
+pub fn call(
+    app: &App,
+    caller: &Caller,
+    name: &str,
+    arguments: Value,
+    around: &Call<'_>,
+) -> Result<Output> {
+    let span = tracing::info_span!("tool", name, caller = caller.role());
+    let _entered = span.enter();
+    let started = Instant::now();
+    let cx = Cx { app, caller, progress: around.progress, patience: &around.patience };
+    let (label, result) = dispatch(&cx, name, arguments, around.toolsets);
+    let result = result.and_then(|output| within_size(app, output));
+    let seconds = started.elapsed().as_secs_f64();
+    let outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
+    metrics::counter!(metric::TOOL_CALLS, "tool" => label, "caller" => caller.role(), "outcome" => outcome)
+        .increment(1);
+    metrics::histogram!(metric::TOOL_SECONDS, "tool" => label).record(seconds);
+    match &result {
+        Err(error) if error.code == Code::Internal => {
+            tracing::error!(error = ?error, seconds, "tool failed");
+        }
+        Err(error) => tracing::debug!(code = error.code.as_str(), seconds, "tool refused"),
+        Ok(_) => tracing::debug!(seconds, "tool answered"),
+    }
+    result
+}
+
+/// The metric's label is one of a closed set: a caller cannot make new time series.
+fn dispatch(
+    cx: &Cx<'_>,
+    name: &str,
+    arguments: Value,
+    toolsets: Toolsets,
+) -> (&'static str, Result<Output>) {
+    let Some(entry) = TABLE.iter().find(|entry| entry.name == name) else {
+        return ("method", Err(no_such_tool(name)));
+    };
+    if !may_use(entry, cx, toolsets) {
+        return (entry.name, Err(no_such_tool(name)));
+    }
+    (entry.name, prepare(entry, arguments).and_then(|arguments| (entry.run)(arguments, cx)))
+}
+
+pub(super) fn may_use(entry: &Entry, cx: &Cx<'_>, toolsets: Toolsets) -> bool {
+    toolsets.with(&cx.app.config.toolsets).has(entry.toolset)
+        && (entry.access == Access::Everyone || cx.caller.is_owner())
+}
+
+/// Unknown, or not for this caller: the same answer, so that nobody learns what they may not see.
+fn no_such_tool(name: &str) -> Error {
+    let short: String = name.chars().take(100).collect();
+    Error::not_found(format!("no tool is called `{short}`; `tools/list` names those there are"))
+}
+
+fn prepare(entry: &Entry, arguments: Value) -> Result<Value> {
+    let mut map = match arguments {
+        Value::Null => Map::new(),
+        Value::Object(map) => map,
+        _ => return Err(Error::invalid_params("arguments must be an object")),
+    };
+    let input = (entry.input)();
+    arguments::check(&map, &input.schema)?;
+    // A null that the schema does not name as a value of its own means "not given".
+    map.retain(|_, value| !value.is_null() || entry.keeps_nulls());
+    Ok(Value::Object(map))
+}
+
+impl Entry {
+    /// Only an update can clear a field, and there `null` says so.
+    fn keeps_nulls(&self) -> bool {
+        self.name.starts_with("update_")
+    }
+}
+
+/// What the table keeps as a pointer for each tool.
+pub(super) fn run<T: Tool>(arguments: Value, cx: &Cx<'_>) -> Result<Output> {
+    let tool: T = serde_json::from_value(arguments).map_err(Error::invalid_params)?;
+    cx.patience.check()?;
+    let answer = tool.call(cx)?;
+    let structured = serde_json::to_value(&answer).map_err(|error| {
+        Error::internal("could not write the answer as JSON").with_source(error)
+    })?;
+    Ok(Output { text: answer.text(), structured: Some(structured) })
+}
+
+fn within_size(app: &App, output: Output) -> Result<Output> {
+    let most = app.config.limits.result_bytes;
+    if output.text.len() > most {
+        return Err(Error::limit(format!(
+            "the answer has {} bytes, more than `limits.result_bytes` ({most}) allows; ask for less: a section, a smaller `limit`, or `max_tokens`",
+            output.text.len()
+        )));
+    }
+    Ok(output)
+}

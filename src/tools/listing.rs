@@ -1,0 +1,90 @@
+//! Which tools there are for a caller, in a fixed order, by pages.
+
+use serde_json::{Map, Value};
+
+use super::{Cx, Effect, TABLE, Toolset, door::may_use};
+use crate::{
+    app::App,
+    config,
+    domain::{Caller, Patience, Result, Silent},
+};
+
+/// A set of toolsets, as the config and the connection narrow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Toolsets(u8);
+
+impl Toolsets {
+    pub const ALL: Toolsets = Toolsets(u8::MAX);
+
+    /// Reads `?toolsets=vault,cards`.
+    pub fn parse(list: &str) -> Result<Self> {
+        let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let bits = words.map(|word| word.parse().map(Self::bit));
+        bits.sum::<Result<u8>>().map(Self)
+    }
+
+    pub fn has(self, toolset: Toolset) -> bool {
+        self.0 & Self::bit(toolset) != 0
+    }
+
+    /// What both this connection and the config allow.
+    pub fn with(self, config: &config::Toolsets) -> Self {
+        let on = [
+            (Toolset::Vault, config.vault),
+            (Toolset::Cards, config.cards),
+            (Toolset::Bookmarks, config.bookmarks),
+            (Toolset::Prompts, config.prompts),
+            (Toolset::Market, config.market),
+        ];
+        let allowed = on.iter().filter(|(_, on)| *on).map(|(set, _)| Self::bit(*set)).sum::<u8>();
+        Self(self.0 & allowed)
+    }
+
+    fn bit(toolset: Toolset) -> u8 {
+        1 << (toolset as u8)
+    }
+}
+
+/// A tool as it is told to a client.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub name: String,
+    pub title: String,
+    pub description: String,
+    pub input: Map<String, Value>,
+    pub output: Option<Value>,
+    pub effect: Effect,
+}
+
+/// Every tool that this caller may use, the built-in ones in the order of the table.
+pub fn list(app: &App, caller: &Caller, toolsets: Toolsets) -> Result<Vec<Listed>> {
+    let patience = Patience::default();
+    let cx = Cx { app, caller, progress: &Silent, patience: &patience };
+    let built_in = TABLE.iter().filter(|entry| may_use(entry, &cx, toolsets)).map(|entry| {
+        let input = (entry.input)();
+        Listed {
+            name: entry.name.into(),
+            title: entry.title.into(),
+            description: input.description,
+            input: input.schema,
+            output: Some((entry.output)()),
+            effect: entry.effect,
+        }
+    });
+    Ok(built_in.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_can_only_narrow() {
+        let narrow = Toolsets::parse("vault, cards").unwrap();
+        let config = config::Toolsets { cards: false, ..Default::default() };
+        assert!(narrow.with(&config).has(Toolset::Vault));
+        assert!(!narrow.with(&config).has(Toolset::Cards));
+        assert!(!narrow.with(&config).has(Toolset::Prompts));
+        assert!(Toolsets::parse("vault,kitchen").is_err());
+    }
+}

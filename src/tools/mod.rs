@@ -1,0 +1,116 @@
+//! Everything an agent may do: one file per tool, one table, one door.
+//!
+//! A tool is a struct. Its fields are the arguments (every one listed in its schema, no other
+//! accepted), its doc comment is the description that a model reads, `call` is the handler. To add
+//! one: its file, a `mod` line, and a line in [`TABLE`]. Descriptions and schemas are paid for in
+//! every conversation, so they are terse; `tests/it/tools.rs` counts their tokens.
+//!
+//! Whoever calls (MCP, the shell) comes through [`call`]: it checks the caller's right, opens
+//! the span, counts, and bounds time and size.
+
+mod arguments;
+mod door;
+mod listing;
+pub mod schema;
+
+pub use door::{Call, call};
+pub use listing::{Listed, Toolsets, list};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    app::App,
+    domain::{Caller, Patience, Progress, Result, query::words},
+};
+
+words!(
+    /// Tools that are switched on and off together.
+    Toolset, "toolset", {
+        Vault = "vault",
+        Cards = "cards",
+        Bookmarks = "bookmarks",
+        Prompts = "prompts",
+        Market = "market",
+    }
+);
+
+/// Who may use a tool. For anybody else it does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody; what they see of the library is filtered.
+    Everyone,
+    Owner,
+}
+
+/// What a call changes, told to clients as annotations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Reads,
+    /// Adds something: a repeat adds again.
+    Adds,
+    /// Sets something: a repeat changes nothing more.
+    Sets,
+    /// Flips or replaces in a way that a repeat does not restore.
+    Toggles,
+    /// Takes something away: a repeat finds it gone.
+    Destroys,
+}
+
+/// What a tool sees of the world while it runs.
+pub struct Cx<'a> {
+    pub app: &'a App,
+    pub caller: &'a Caller,
+    pub progress: &'a dyn Progress,
+    pub patience: &'a Patience,
+}
+
+/// What a tool answers: facts for programs, and the same facts as text.
+pub trait Answer: Serialize + schemars::JsonSchema {
+    fn text(&self) -> String;
+}
+
+pub trait Tool: DeserializeOwned + schemars::JsonSchema {
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    const TOOLSET: Toolset;
+    const ACCESS: Access;
+    const EFFECT: Effect;
+    type Answer: Answer;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Self::Answer>;
+}
+
+/// A finished call: the text a model reads and the structure a program reads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    pub text: String,
+    pub structured: Option<serde_json::Value>,
+}
+
+/// A line of the table.
+pub struct Entry {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub toolset: Toolset,
+    pub access: Access,
+    pub effect: Effect,
+    input: fn() -> schema::Input,
+    output: fn() -> serde_json::Value,
+    run: fn(serde_json::Value, &Cx<'_>) -> Result<Output>,
+}
+
+const fn entry<T: Tool>() -> Entry {
+    Entry {
+        name: T::NAME,
+        title: T::TITLE,
+        toolset: T::TOOLSET,
+        access: T::ACCESS,
+        effect: T::EFFECT,
+        input: schema::input::<T>,
+        output: schema::output::<T::Answer>,
+        run: door::run::<T>,
+    }
+}
+
+/// Every built-in tool, in the order in which it is listed.
+pub const TABLE: &[Entry] = &[];
