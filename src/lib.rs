@@ -4,8 +4,10 @@
 //! on an import that points the other way. ARCHITECTURE.md is the tour.
 
 pub mod app;
+pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod serve;
 pub mod store;
 pub mod telemetry;
 pub mod tools;

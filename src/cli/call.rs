@@ -1,0 +1,34 @@
+use clap::Args;
+
+use super::{Common, out, read_json};
+use crate::{
+    domain::{Caller, Result},
+    tools,
+};
+
+#[derive(Args)]
+pub struct Call {
+    /// The tool's name
+    name: String,
+    /// Its arguments as a JSON object
+    #[arg(default_value = "{}")]
+    json: String,
+    /// Print the structured answer instead of the text
+    #[arg(long)]
+    structured: bool,
+}
+
+impl Call {
+    pub fn run(self, common: &Common) -> Result<()> {
+        let arguments = read_json(&self.json)?;
+        let app = common.open()?;
+        app.refresh()?;
+        let around = tools::Call::default();
+        let output = tools::call(&app, &Caller::Owner, &self.name, arguments, &around)?;
+        match output.structured.filter(|_| self.structured) {
+            Some(value) => out::say(format_args!("{value:#}")),
+            None => out::say(output.text),
+        }
+        Ok(())
+    }
+}

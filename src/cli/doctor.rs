@@ -1,0 +1,38 @@
+use clap::Args;
+
+use super::{Common, out};
+use crate::{
+    app::doctor::Level,
+    domain::{Error, Result},
+};
+
+#[derive(Args)]
+pub struct Doctor {
+    /// Print findings as JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    pub fn run(self, common: &Common) -> Result<()> {
+        let app = common.open()?;
+        app.refresh()?;
+        let findings = app.doctor()?;
+        for finding in &findings {
+            if self.json {
+                out::say(serde_json::json!({
+                    "level": finding.level.as_str(), "what": finding.what, "mend": finding.mend,
+                }));
+            } else {
+                out::say(format_args!("{}: {}\n  {}", finding.level, finding.what, finding.mend));
+            }
+        }
+        let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
+        match (wrong, findings.is_empty()) {
+            (0, true) if !self.json => out::say("Nothing is wrong."),
+            (0, _) => {}
+            _ => return Err(Error::invalid_request(format!("{wrong} things need mending"))),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{Common, asked_to_end, runtime};
+use crate::{
+    app::App,
+    domain::Result,
+    serve::mcp::stdio,
+    telemetry::{self, Form},
+    tools::Toolsets,
+};
+
+#[derive(Args)]
+pub struct Mcp {
+    /// Offer only these tools: vault, cards, bookmarks, prompts, market
+    #[arg(long, value_name = "LIST")]
+    toolsets: Option<String>,
+}
+
+impl Mcp {
+    pub fn run(self, common: &Common) -> Result<()> {
+        let config = common.config(None)?;
+        telemetry::start_logs(&config.log, Form::Json);
+        let toolsets = match &self.toolsets {
+            Some(list) => Toolsets::parse(list)?,
+            None => Toolsets::ALL,
+        };
+        let app = Arc::new(App::open(config)?);
+        app.start()?;
+        let runtime = runtime()?;
+        let result = runtime.block_on(async {
+            tokio::select! {
+                result = stdio::serve(app, toolsets) => result,
+                () = asked_to_end() => Ok(()),
+            }
+        });
+        // A read of stdin may still be blocked; nothing is left to do for it.
+        runtime.shutdown_background();
+        result
+    }
+}

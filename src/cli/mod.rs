@@ -1,0 +1,130 @@
+//! The shell: one file per subcommand. Each reads its flags, opens the library and calls the same
+//! doors as an agent does.
+
+mod call;
+mod client;
+mod completions;
+mod doctor;
+mod mcp;
+mod out;
+mod serve;
+mod token;
+
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{
+    app::App,
+    config::{Config, Flags},
+    domain::{Error, Result, error::Doing},
+    telemetry::{self, Form},
+};
+
+/// Your notes, cards, bookmarks and prompts for AI agents, over the Model Context Protocol.
+#[derive(Parser)]
+#[command(name = "notewell", version, max_term_width = 100, propagate_version = true)]
+pub struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Args, Clone, Default)]
+pub struct Common {
+    /// The config file [default: notewell.toml in the platform's config directory]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where Notewell keeps its own files [default: the platform's data directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// A folder of Markdown notes; repeat it for several
+    #[arg(long = "vault", global = true, value_name = "DIR")]
+    vaults: Vec<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve over HTTP: MCP, SSE, health, metrics
+    Serve(serve::Serve),
+    /// Serve one client over stdin and stdout
+    Mcp(mcp::Mcp),
+    /// Call a tool, as an agent would
+    Call(call::Call),
+    /// Say what is wrong and how to mend it
+    Doctor(doctor::Doctor),
+    /// Make, list and revoke the tokens of HTTP callers
+    Token(token::Token),
+    /// Print the set-up of a client, or write it into the client's file
+    Client(client::Client),
+    /// Print the completions of a shell
+    Completions(completions::Completions),
+}
+
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Serve(command) => command.run(&cli.common),
+        Command::Mcp(command) => command.run(&cli.common),
+        Command::Call(command) => command.run(&cli.common),
+        Command::Doctor(command) => command.run(&cli.common),
+        Command::Token(command) => command.run(&cli.common),
+        Command::Client(command) => command.run(&cli.common),
+        Command::Completions(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            out::complain(&error.message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Common {
+    fn config(&self, listen: Option<SocketAddr>) -> Result<Config> {
+        Config::load(&Flags {
+            config: self.config.clone(),
+            data: self.data.clone(),
+            vaults: self.vaults.clone(),
+            listen,
+        })
+    }
+
+    /// Opens the library for one command at the shell.
+    fn open(&self) -> Result<App> {
+        let config = self.config(None)?;
+        // A person at the shell wants warnings; the rest is for servers.
+        let filter = if config.log == Config::default().log { "warn" } else { &config.log };
+        telemetry::start_logs(filter, Form::Human);
+        App::open(config)
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().doing("start the runtime")
+}
+
+/// Resolves when the process is asked to end.
+async fn asked_to_end() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupt => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a handler the process simply goes on until it is killed.
+    drop(interrupt.await);
+}
+
+fn read_json(text: &str) -> Result<serde_json::Value> {
+    serde_json::from_str(text)
+        .map_err(|error| Error::invalid_params(format!("the arguments are not JSON: {error}")))
+}

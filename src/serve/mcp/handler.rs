@@ -1,0 +1,326 @@
+//! What each method of the protocol does. Everything of substance happens in `tools` and `app`.
+
+use std::{sync::Arc, time::{Duration, Instant}};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::*,
+    service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{
+    errors::error_data,
+    link::{self, Hub, Link},
+    notices::{self, Subscribed},
+};
+use crate::{
+    app::{App, page::Cursor},
+    domain::{Code, Error, Patience, Progress, Result, Silent},
+    tools::{self, Effect, Listed, Output},
+};
+
+/// One connection (a process on stdio, a session or a single request over HTTP).
+#[derive(Clone)]
+pub struct Handler {
+    hub: Arc<Hub>,
+    link: Link,
+    subscribed: Subscribed,
+}
+
+impl Handler {
+    pub fn new(hub: Arc<Hub>, link: Link) -> Self {
+        Self { hub, link, subscribed: Subscribed::default() }
+    }
+
+    fn link(&self, context: &RequestContext<RoleServer>) -> Link {
+        link::of_request(context, &self.link)
+    }
+
+    /// Runs work on the blocking pool, bounded in number and time, ended when the caller goes.
+    async fn run<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&App, &Link, &dyn Progress, Patience) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, ErrorData> {
+        let limits = &self.hub.app.config.limits;
+        let Ok(_permit) = self.hub.calls.try_acquire() else {
+            return Err(error_data(Error::limit(format!(
+                "{} requests are under way, as many as `limits.concurrent` allows; try again in a moment",
+                limits.concurrent
+            ))));
+        };
+        let time = Duration::from_secs(limits.request_seconds);
+        let patience = Patience::until(Instant::now() + time);
+        let (link, app) = (self.link(context), self.hub.app.clone());
+        let (progress, reporting) = reporter(context);
+        let inner = patience.clone();
+        let mut task = tokio::task::spawn_blocking(move || work(&app, &link, &*progress, inner));
+        let outcome = tokio::select! {
+            done = &mut task => done,
+            () = context.ct.cancelled() => {
+                patience.end();
+                return Err(error_data(Error::new(Code::Cancelled, "the request was cancelled")));
+            }
+            // A little more than the deadline that the work itself checks, for work that cannot.
+            () = tokio::time::sleep(time + Duration::from_millis(500)) => {
+                patience.end();
+                return Err(error_data(Error::limit(format!(
+                    "the request took longer than `limits.request_seconds` ({}) allows",
+                    limits.request_seconds
+                ))));
+            }
+        };
+        // What was reported goes out before the answer does.
+        if let Some(reporting) = reporting {
+            drop(reporting.await);
+        }
+        match outcome {
+            Ok(result) => result.map_err(error_data),
+            Err(panic) => {
+                Err(error_data(Error::internal("the request's task ended early").with_source(panic)))
+            }
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_completions()
+            .enable_extensions_with(extensions());
+        #[cfg(feature = "conformance")]
+        let capabilities = capabilities.enable_logging();
+        let mut config = ServerConfig::new(capabilities.build());
+        config.server_info = Implementation::new("notewell", env!("CARGO_PKG_VERSION"));
+        config.server_info.title = Some("Notewell".into());
+        config.instructions = Some(self.hub.app.instructions(&self.link.caller, None));
+        config
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        let link = self.link(&context);
+        result.instructions =
+            Some(self.hub.app.instructions(&link.caller, link.method.as_deref()));
+        Ok(result)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<DiscoverResult, ErrorData> {
+        let link = self.link(&context);
+        let mut info = self.get_info();
+        info.instructions =
+            Some(self.hub.app.instructions(&link.caller, link.method.as_deref()));
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(notices::to_session(
+            self.hub.events(),
+            context.peer.clone(),
+            self.subscribed.clone(),
+        ));
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListToolsResult, ErrorData> {
+        let page = self.hub.app.config.limits.page;
+        let (tools, next) = self
+            .run(&context, move |app, link, _, _| {
+                let from = Cursor::read(cursor(request))?;
+                let all = tools::list(app, &link.caller, link.toolsets)?;
+                from.page(all, page, |tool| &tool.name)
+            })
+            .await?;
+        let tools: Vec<Tool> = tools.into_iter().map(tool).collect();
+        #[cfg(feature = "conformance")]
+        let tools = [tools, super::conformance::list_tools()].concat();
+        Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        #[cfg(feature = "conformance")]
+        if let Some(answer) = super::conformance::call_tool(&request, &context).await {
+            return answer;
+        }
+        let name = request.name.into_owned();
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        let result = self
+            .run(&context, move |app, link, progress, patience| {
+                let around = tools::Call { toolsets: link.toolsets, progress, patience };
+                match tools::call(app, &link.caller, &name, arguments, &around) {
+                    // What fails outside is an answer that the model can read and act on.
+                    Err(error) if error.code == Code::Outside => Ok(Err(error)),
+                    other => other.map(Ok),
+                }
+            })
+            .await?;
+        Ok(match result {
+            Ok(output) => answer(output),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
+        }
+        .into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CustomResult, ErrorData> {
+        // The SDK passes on here what it could not read: an unknown method, or a known one whose
+        // parameters are wrong.
+        Err(error_data(match STANDARD.contains(&request.method.as_str()) {
+            true => Error::invalid_params(format!(
+                "the parameters of `{}` are not what it takes",
+                request.method
+            )),
+            false => Error::not_found(format!("no method is called `{}`", request.method)),
+        }))
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> std::result::Result<(), ErrorData> {
+        notices::to_listener(self.hub.events(), &context).await;
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<(), ErrorData> {
+        if self.subscribed.add(request.uri) {
+            return Ok(());
+        }
+        Err(error_data(Error::limit("this connection has too many subscriptions; end some first")))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<(), ErrorData> {
+        self.subscribed.remove(&request.uri);
+        Ok(())
+    }
+}
+
+/// Methods that the protocol has in every revision, so that a request for one of them that does not
+/// parse has wrong parameters.
+const STANDARD: &[&str] = &[
+    "initialize",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "completion/complete",
+    "subscriptions/listen",
+];
+
+/// Where typed clients look for what the standard capabilities cannot say.
+fn extensions() -> ExtensionCapabilities {
+    let prompts = serde_json::json!({ "mutable": true });
+    let prompts = prompts.as_object().cloned().unwrap_or_default();
+    ExtensionCapabilities::from([("notewell/prompts".to_owned(), prompts)])
+}
+
+fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor).filter(|cursor| !cursor.is_empty())
+}
+
+fn tool(listed: Listed) -> Tool {
+    let mut tool = Tool::new(listed.name, listed.description, Arc::new(listed.input));
+    let read_only = listed.effect == Effect::Reads;
+    let mut annotations = ToolAnnotations::with_title(listed.title.clone())
+        .read_only(read_only)
+        // What a tool reaches is the person's own library.
+        .open_world(false);
+    if !read_only {
+        annotations = annotations
+            .destructive(matches!(listed.effect, Effect::Destroys))
+            .idempotent(matches!(listed.effect, Effect::Sets | Effect::Destroys));
+    }
+    tool.title = Some(listed.title);
+    tool.annotations = Some(annotations);
+    if let Some(Value::Object(output)) = listed.output {
+        tool.output_schema = Some(Arc::new(output));
+    }
+    tool
+}
+
+fn answer(output: Output) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(output.text)]);
+    result.structured_content = output.structured;
+    result
+}
+
+/// Passes progress on to the caller when it asked for it.
+fn reporter(
+    context: &RequestContext<RoleServer>,
+) -> (Box<dyn Progress>, Option<tokio::task::JoinHandle<()>>) {
+    let Some(token) = context.meta.get_progress_token() else { return (Box::new(Silent), None) };
+    // Bounded: when the client reads slowly, steps are left out rather than piled up.
+    let (sender, receiver) = mpsc::channel(64);
+    let task = tokio::spawn(forward(receiver, token, context.peer.clone()));
+    (Box::new(Reporter(sender)), Some(task))
+}
+
+type Step = (u64, Option<u64>, String);
+
+struct Reporter(mpsc::Sender<Step>);
+
+impl Progress for Reporter {
+    fn report(&self, done: u64, total: Option<u64>, message: &str) {
+        drop(self.0.try_send((done, total, message.to_owned())));
+    }
+}
+
+async fn forward(mut steps: mpsc::Receiver<Step>, token: ProgressToken, peer: Peer<RoleServer>) {
+    let mut last = None;
+    while let Some((done, total, message)) = steps.recv().await {
+        // The protocol wants progress to grow with every step.
+        if last.is_some_and(|last| done <= last) {
+            continue;
+        }
+        last = Some(done);
+        let mut step = ProgressNotificationParam::new(token.clone(), done as f64);
+        step.total = total.map(|total| total as f64);
+        step.message = Some(message);
+        if peer.notify_progress(step).await.is_err() {
+            return;
+        }
+    }
+}

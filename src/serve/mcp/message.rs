@@ -1,0 +1,121 @@
+//! JSON to protocol messages and back, for the transports of our own. Says -32700 and -32600 where
+//! the SDK would stay silent, and adds to answers what its types cannot express.
+
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use serde_json::{Value, json};
+
+use crate::domain::{Code, Error, Result};
+
+/// What arrived in one piece.
+#[derive(Debug)]
+pub enum Incoming {
+    One(Value),
+    Batch(Vec<Value>),
+}
+
+/// Reads a piece of JSON: one message or a batch.
+pub fn parse(bytes: &[u8], most: usize) -> Result<Incoming> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| Error::new(Code::Parse, format!("Parse error: {error}")))?;
+    match value {
+        Value::Array(messages) if messages.is_empty() => {
+            Err(Error::invalid_request("Invalid Request: the batch is empty"))
+        }
+        Value::Array(messages) if messages.len() > most => Err(Error::limit(format!(
+            "the batch has {} messages, more than `limits.batch` ({most}) allows; send it in parts",
+            messages.len()
+        ))),
+        Value::Array(messages) => Ok(Incoming::Batch(messages)),
+        value => Ok(Incoming::One(value)),
+    }
+}
+
+/// Checks that a value is a JSON-RPC message. An error comes as the answer to send.
+pub fn decode(value: Value) -> std::result::Result<ClientJsonRpcMessage, Value> {
+    let id = value.get("id").cloned().unwrap_or(Value::Null);
+    let refuse = |what: &str| {
+        Err(error(&id, &Error::invalid_request(format!("Invalid Request: {what}"))))
+    };
+    let Value::Object(map) = &value else { return refuse("a message is an object") };
+    if map.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return refuse("`jsonrpc` must be \"2.0\"");
+    }
+    if !matches!(id, Value::Null | Value::String(_) | Value::Number(_)) {
+        return refuse("`id` must be a string or a number");
+    }
+    let answers = map.contains_key("result") || map.contains_key("error");
+    match map.get("method") {
+        Some(Value::String(_)) => {}
+        None if answers => {}
+        None => return refuse("`method` is missing"),
+        Some(_) => return refuse("`method` must be a string"),
+    }
+    if map.contains_key("id") && id.is_null() && !answers {
+        return refuse("`id` must not be null");
+    }
+    match map.get("params") {
+        None | Some(Value::Object(_)) => {}
+        Some(Value::Null) => return decode(without_params(value)),
+        Some(_) => {
+            return Err(error(&id, &Error::invalid_params("params must be an object")));
+        }
+    }
+    serde_json::from_value(value).or_else(|_| refuse("not a message of this protocol"))
+}
+
+fn without_params(mut value: Value) -> Value {
+    if let Value::Object(map) = &mut value {
+        map.remove("params");
+    }
+    value
+}
+
+/// An error as the answer to `id`.
+pub fn error(id: &Value, error: &Error) -> Value {
+    let mut body = json!({ "code": error.code.json_rpc(), "message": error.message });
+    if let (Some(data), Value::Object(map)) = (&error.data, &mut body) {
+        map.insert("data".into(), data.clone());
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "error": body })
+}
+
+/// A message of ours as JSON.
+pub fn encode(message: &ServerJsonRpcMessage) -> Value {
+    let mut value = serde_json::to_value(message).unwrap_or_else(|cause| {
+        error(&Value::Null, &Error::internal(format!("could not write the answer: {cause}")))
+    });
+    if let Some(result) = value.get_mut("result") {
+        say_mutable(result);
+    }
+    value
+}
+
+/// Seed 002's `prompts.mutable: true`, which the SDK's typed capabilities cannot say.
+pub fn say_mutable(result: &mut Value) {
+    if let Some(Value::Object(prompts)) = result.pointer_mut("/capabilities/prompts") {
+        prompts.insert("mutable".into(), Value::Bool(true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_request_is_told_so() {
+        for (value, code) in [
+            (json!("hello"), -32600),
+            (json!({"id": 1, "method": "ping"}), -32600),
+            (json!({"jsonrpc": "2.0", "id": 1}), -32600),
+            (json!({"jsonrpc": "2.0", "id": 1, "method": 5}), -32600),
+            (json!({"jsonrpc": "2.0", "id": {}, "method": "ping"}), -32600),
+            (json!({"jsonrpc": "2.0", "id": null, "method": "ping"}), -32600),
+            (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": []}), -32602),
+        ] {
+            let answer = decode(value.clone()).unwrap_err();
+            assert_eq!(answer["error"]["code"], code, "{value}");
+        }
+        assert!(decode(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).is_ok());
+        assert!(decode(json!({"jsonrpc": "2.0", "id": "a", "method": "x", "params": null})).is_ok());
+    }
+}

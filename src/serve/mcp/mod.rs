@@ -1,0 +1,15 @@
+//! The Model Context Protocol, all five revisions, over the official SDK. One handler serves every
+//! transport; `stdio` and the HTTP front differ only in how bytes become messages.
+
+#[cfg(feature = "conformance")]
+mod conformance;
+mod errors;
+mod handler;
+mod link;
+pub mod message;
+mod notices;
+pub mod stdio;
+
+pub use errors::{error_data, error_data_with_id};
+pub use handler::Handler;
+pub use link::{Hub, Link};

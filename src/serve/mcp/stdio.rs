@@ -1,0 +1,178 @@
+//! stdio: newline-delimited JSON, and `Content-Length` framed messages as older hosts send them.
+//! Each answer uses the framing of its request. Nothing but protocol is written to stdout, broken
+//! input is answered and survived, and what was accepted is answered before the process ends.
+
+mod framing;
+mod replies;
+
+use std::{
+    io::Write,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    RoleServer,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::{
+    sync::{Notify, mpsc},
+    time::Instant,
+};
+
+use self::{
+    framing::Frame,
+    replies::Replies,
+};
+use super::{Handler, Hub, Link, message};
+use crate::{
+    app::App,
+    domain::{Error, Result, error::Doing},
+};
+
+/// Serves the owner on stdin and stdout until stdin ends.
+pub async fn serve(app: Arc<App>, toolsets: crate::tools::Toolsets) -> Result<()> {
+    let (sender, frames) = mpsc::channel(64);
+    let most = app.config.limits.body_bytes;
+    // A thread of its own: a blocked read of stdin must not hold up the end of the process.
+    std::thread::Builder::new()
+        .name("stdin".into())
+        .spawn(move || {
+            framing::read(std::io::stdin().lock(), most, |frame| sender.blocking_send(frame).is_ok());
+        })
+        .doing("start reading stdin")?;
+    let batch = app.config.limits.batch;
+    let patience = Duration::from_secs(app.config.limits.request_seconds);
+    let transport = Stdio {
+        frames,
+        waiting: Vec::new(),
+        out: Out { replies: Arc::default(), answered: Arc::default() },
+        batch,
+        patience,
+        ended: None,
+    };
+    let handler = Handler::new(Hub::new(app), Link { toolsets, ..Link::owner() });
+    let running = rmcp::service::serve_directly(handler, transport, None);
+    running.waiting().await.doing("serve on stdin and stdout")?;
+    Ok(())
+}
+
+struct Stdio {
+    frames: mpsc::Receiver<Frame>,
+    /// Messages of a batch that are not handed over yet, last first.
+    waiting: Vec<ClientJsonRpcMessage>,
+    out: Out,
+    batch: usize,
+    /// How long answers are waited for once stdin has ended.
+    patience: Duration,
+    ended: Option<Instant>,
+}
+
+#[derive(Clone)]
+struct Out {
+    replies: Arc<Mutex<Replies>>,
+    /// Rung when an answer went out.
+    answered: Arc<Notify>,
+}
+
+impl Out {
+    fn send(&self, value: Value) -> std::io::Result<()> {
+        let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stdout = std::io::stdout().lock();
+        if let Some((value, framing)) = replies.place(value) {
+            framing::write(&mut stdout, &value, framing)?;
+        }
+        stdout.flush()?;
+        self.answered.notify_one();
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Replies> {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stdio {
+    /// Turns a frame into messages, answering at once what is none.
+    fn take(&mut self, frame: Frame) {
+        let framing = frame.framing;
+        self.out.lock().latest = framing;
+        let parsed = frame
+            .bytes
+            .map_err(Error::limit)
+            .and_then(|bytes| message::parse(&bytes, self.batch));
+        match parsed {
+            Err(error) => self.refuse(message::error(&Value::Null, &error)),
+            Ok(message::Incoming::One(value)) => match message::decode(value) {
+                Ok(message) => {
+                    self.out.lock().expect(&message, framing, None);
+                    self.waiting.push(message);
+                }
+                Err(answer) => self.refuse(answer),
+            },
+            Ok(message::Incoming::Batch(values)) => {
+                let batch = self.out.lock().open_batch(framing);
+                let mut messages = Vec::new();
+                for value in values {
+                    match message::decode(value) {
+                        Ok(message) => {
+                            self.out.lock().expect(&message, framing, Some(batch));
+                            messages.push(message);
+                        }
+                        Err(answer) => self.out.lock().add_to_batch(batch, answer),
+                    }
+                }
+                messages.reverse();
+                self.waiting = messages;
+                let finished = self.out.lock().seal_batch(batch);
+                if let Some(answer) = finished {
+                    self.refuse(answer);
+                }
+            }
+        }
+    }
+
+    fn refuse(&self, answer: Value) {
+        if let Err(error) = self.out.send(answer) {
+            tracing::warn!(%error, "could not write to stdout");
+        }
+    }
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
+        let out = self.out.clone();
+        async move { out.send(message::encode(&item)) }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.waiting.pop() {
+                return Some(message);
+            }
+            match self.frames.recv().await {
+                Some(frame) => self.take(frame),
+                None => break,
+            }
+        }
+        // stdin ended: what was accepted is still answered, unless its caller cancelled it.
+        let until = *self.ended.get_or_insert_with(|| Instant::now() + self.patience);
+        while self.out.lock().open() {
+            if tokio::time::timeout_at(until, self.out.answered.notified()).await.is_err() {
+                break;
+            }
+        }
+        None
+    }
+
+    async fn close(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Which framing each answer takes, and which answers belong together in a batch.
+
+use std::collections::HashMap;
+
+use rmcp::model::ClientJsonRpcMessage;
+use serde_json::Value;
+
+use super::framing::Framing;
+
+#[derive(Debug, Default)]
+pub struct Replies {
+    /// Requests that are not answered yet, by id.
+    expected: HashMap<String, (Framing, Option<usize>)>,
+    batches: HashMap<usize, Batch>,
+    next_batch: usize,
+    /// What the client used last: notifications follow it.
+    pub latest: Framing,
+}
+
+#[derive(Debug)]
+struct Batch {
+    framing: Framing,
+    answers: Vec<Value>,
+    missing: usize,
+    sealed: bool,
+}
+
+impl Replies {
+    /// Remembers that a message wants an answer, and in which form.
+    pub fn expect(&mut self, message: &ClientJsonRpcMessage, framing: Framing, batch: Option<usize>) {
+        let ClientJsonRpcMessage::Request(request) = message else { return };
+        let id = serde_json::to_value(&request.id).unwrap_or_default();
+        self.expected.insert(id.to_string(), (framing, batch));
+        if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
+            batch.missing += 1;
+        }
+    }
+
+    /// Whether an answer is still owed.
+    pub fn open(&self) -> bool {
+        !self.expected.is_empty()
+    }
+
+    pub fn open_batch(&mut self, framing: Framing) -> usize {
+        self.next_batch += 1;
+        let batch = Batch { framing, answers: Vec::new(), missing: 0, sealed: false };
+        self.batches.insert(self.next_batch, batch);
+        self.next_batch
+    }
+
+    pub fn add_to_batch(&mut self, batch: usize, answer: Value) {
+        if let Some(batch) = self.batches.get_mut(&batch) {
+            batch.answers.push(answer);
+        }
+    }
+
+    /// All of the batch was read. Its answer, when nothing in it has to be waited for.
+    pub fn seal_batch(&mut self, number: usize) -> Option<Value> {
+        self.batches.get_mut(&number)?.sealed = true;
+        self.finish(number).map(|(answer, _)| answer)
+    }
+
+    /// What to write now that this message is ready: nothing while its batch is incomplete.
+    pub fn place(&mut self, value: Value) -> Option<(Value, Framing)> {
+        let answers = value.get("method").is_none();
+        let owed = match value.get("id") {
+            Some(id) if answers => self.expected.remove(&id.to_string()),
+            _ => None,
+        };
+        match owed {
+            None => Some((value, self.latest)),
+            Some((framing, None)) => Some((value, framing)),
+            Some((_, Some(number))) => {
+                if let Some(batch) = self.batches.get_mut(&number) {
+                    batch.missing -= 1;
+                    batch.answers.push(value);
+                }
+                self.finish(number)
+            }
+        }
+    }
+
+    fn finish(&mut self, number: usize) -> Option<(Value, Framing)> {
+        let batch = self.batches.get(&number)?;
+        if !batch.sealed || batch.missing > 0 {
+            return None;
+        }
+        let batch = self.batches.remove(&number)?;
+        // A batch of notifications has no answer.
+        (!batch.answers.is_empty()).then(|| (Value::Array(batch.answers), batch.framing))
+    }
+}
