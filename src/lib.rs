@@ -6,6 +6,7 @@
 pub mod app;
 pub mod config;
 pub mod domain;
+pub mod markdown;
 pub mod store;
 pub mod telemetry;
 pub mod text;
