@@ -152,12 +152,31 @@ mod tests {
 
     #[test]
     fn a_path_is_relative_and_normal() {
-        for good in ["a.md", "a/b c.md", "Исследование/18 - Инструкция.md", "メモ/日記.md", "..a/b..md", "a:b.md"] {
+        for good in [
+            "a.md",
+            "a/b c.md",
+            "Исследование/18 - Инструкция.md",
+            "メモ/日記.md",
+            "..a/b..md",
+            "a:b.md",
+        ] {
             assert_eq!(VaultPath::parse(good).unwrap().as_str(), good);
         }
         for bad in [
-            "", "/etc/passwd", "../a.md", "a/../b.md", "a/..", "./a.md", "a//b.md", "a/", "a\\b.md",
-            "..\\a.md", "C:/a.md", "c:a.md", "a\0.md", "a\n.md",
+            "",
+            "/etc/passwd",
+            "../a.md",
+            "a/../b.md",
+            "a/..",
+            "./a.md",
+            "a//b.md",
+            "a/",
+            "a\\b.md",
+            "..\\a.md",
+            "C:/a.md",
+            "c:a.md",
+            "a\0.md",
+            "a\n.md",
         ] {
             assert!(VaultPath::parse(bad).is_err(), "{bad:?}");
         }

@@ -191,18 +191,30 @@ impl<'a> Pass<'a> {
 
     fn start(&mut self, mark: Mark<'_>, range: Range<usize>) {
         match mark {
-            Mark::Emphasis | Mark::Strong | Mark::Strikethrough | Mark::Superscript | Mark::Subscript => {
+            Mark::Emphasis
+            | Mark::Strong
+            | Mark::Strikethrough
+            | Mark::Superscript
+            | Mark::Subscript => {
                 self.inline += 1;
                 self.touch(UnitKind::Prose, &range);
                 return;
             }
             Mark::Link { link_type, dest_url, .. } => {
                 let wiki = matches!(link_type, LinkType::WikiLink { .. });
-                return self.start_link(if wiki { LinkKind::Wiki } else { LinkKind::Markdown }, &dest_url, range);
+                return self.start_link(
+                    if wiki { LinkKind::Wiki } else { LinkKind::Markdown },
+                    &dest_url,
+                    range,
+                );
             }
             Mark::Image { link_type, dest_url, .. } => {
                 let wiki = matches!(link_type, LinkType::WikiLink { .. });
-                return self.start_link(if wiki { LinkKind::Embed } else { LinkKind::Image }, &dest_url, range);
+                return self.start_link(
+                    if wiki { LinkKind::Embed } else { LinkKind::Image },
+                    &dest_url,
+                    range,
+                );
             }
             Mark::TableCell => {
                 if let Some(open) = &self.open
@@ -239,7 +251,11 @@ impl<'a> Pass<'a> {
 
     fn end(&mut self, end: TagEnd, range: Range<usize>) {
         match end {
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Superscript | TagEnd::Subscript => {
+            TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript => {
                 self.inline = self.inline.saturating_sub(1);
                 return;
             }
@@ -284,7 +300,11 @@ impl<'a> Pass<'a> {
             Some(rest) => {
                 let rest = rest.trim_start_matches('#').trim();
                 let open = rest.trim_end_matches('#');
-                if open.is_empty() || open.ends_with(char::is_whitespace) { open.trim_end() } else { rest }
+                if open.is_empty() || open.ends_with(char::is_whitespace) {
+                    open.trim_end()
+                } else {
+                    rest
+                }
             }
             None => source.rsplit_once('\n').map_or(source, |(text, _)| text.trim()),
         };
@@ -332,7 +352,8 @@ impl<'a> Pass<'a> {
         }
         let start = self.open.as_ref().map_or(0, |open| open.plain);
         let before = self.out.plain[start..].chars().next_back();
-        let wide = before.is_some_and(plain::is_wide) && next.chars().next().is_some_and(plain::is_wide);
+        let wide =
+            before.is_some_and(plain::is_wide) && next.chars().next().is_some_and(plain::is_wide);
         if !wide && before.is_some_and(|c| !c.is_whitespace()) {
             self.out.plain.push(' ');
         }
@@ -414,7 +435,8 @@ impl<'a> Pass<'a> {
                 continue;
             }
             let whole_piece = !continued && plain_end == self.out.plain.len();
-            let words = if whole_piece { whole } else { split::weigh(&self.out.plain[text.clone()]) };
+            let words =
+                if whole_piece { whole } else { split::weigh(&self.out.plain[text.clone()]) };
             self.out.units.push(Unit {
                 kind,
                 range,
@@ -492,7 +514,9 @@ impl<'a> Pass<'a> {
 
 /// The beginning of the line that `at` is in.
 pub fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or_else(|| if text.starts_with('\u{feff}') { 3.min(at) } else { 0 }, |at| at + 1)
+    text[..at]
+        .rfind('\n')
+        .map_or_else(|| if text.starts_with('\u{feff}') { 3.min(at) } else { 0 }, |at| at + 1)
 }
 
 fn trim(text: &str, range: Range<usize>) -> Range<usize> {

@@ -60,7 +60,8 @@ fn pack(units: &[Unit]) -> Vec<std::ops::Range<usize>> {
         let block = at + units[at..].partition_point(|unit| unit.block == units[at].block);
         let whole = words(&units[at..block]);
         // A block that fits stays whole; a longer one goes unit by unit.
-        let (end, size) = if whole <= WHOLE { (block, whole) } else { (at + 1, units[at].words as usize) };
+        let (end, size) =
+            if whole <= WHOLE { (block, whole) } else { (at + 1, units[at].words as usize) };
         if held + size > TARGET && !only_headings(&units[start..at]) {
             runs.push(start..at);
             (start, held) = (at, 0);
@@ -74,7 +75,9 @@ fn pack(units: &[Unit]) -> Vec<std::ops::Range<usize>> {
 
 /// A last run of a few words joins the one before it.
 fn balance(units: &[Unit], mut runs: Vec<std::ops::Range<usize>>) -> Vec<std::ops::Range<usize>> {
-    let words = |run: &std::ops::Range<usize>| units[run.clone()].iter().map(|unit| unit.words as usize).sum::<usize>();
+    let words = |run: &std::ops::Range<usize>| {
+        units[run.clone()].iter().map(|unit| unit.words as usize).sum::<usize>()
+    };
     if let [.., before, last] = &runs[..]
         && words(before) + words(last) <= WHOLE
     {
@@ -91,7 +94,8 @@ mod tests {
 
     #[test]
     fn passages_follow_sections() {
-        let text = "# T\n\nIntro.\n\n## Empty\n\n### A\n\nText of a.\n\n## Bare\n\n## B\n\nText of b.\n";
+        let text =
+            "# T\n\nIntro.\n\n## Empty\n\n### A\n\nText of a.\n\n## Bare\n\n## B\n\nText of b.\n";
         let note = Note::parse(text, "t");
         let chunks = note.chunks();
         let seen: Vec<(String, &str)> =
@@ -116,7 +120,11 @@ mod tests {
             "川は山から流れ出て、ゆっくりと海へ向かって進んでいく。",
         ] {
             let paragraph = sentence.repeat(5);
-            let text = format!("## A\n\n{}\n\n## B\n\n{}", vec![paragraph; 20].join("\n\n"), sentence.repeat(80));
+            let text = format!(
+                "## A\n\n{}\n\n## B\n\n{}",
+                vec![paragraph; 20].join("\n\n"),
+                sentence.repeat(80)
+            );
             let note = Note::parse(&text, "t");
             let sizes: Vec<usize> = note.chunks().iter().map(|chunk| weigh(&chunk.text)).collect();
             assert!(sizes.len() > 8, "{sizes:?}");
@@ -128,7 +136,8 @@ mod tests {
     fn code_and_rows_stay_whole() {
         let code = "let x = compute(a, b, c);\n".repeat(80);
         let rows = "| river | hill | sea | lake |\n".repeat(120);
-        let text = format!("Intro.\n\n```rust\n{code}```\n\n| a | b | c | d |\n|---|---|---|---|\n{rows}");
+        let text =
+            format!("Intro.\n\n```rust\n{code}```\n\n| a | b | c | d |\n|---|---|---|---|\n{rows}");
         let note = Note::parse(&text, "t");
         let chunks = note.chunks();
         assert!(chunks.iter().any(|chunk| chunk.text.contains(code.trim_end())));

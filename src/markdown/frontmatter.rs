@@ -153,7 +153,8 @@ impl Frontmatter {
             "tags" | "labels" | "tag" => {
                 match words(&value, |c| c == ',' || c == '、' || c.is_whitespace()) {
                     Some(found) => {
-                        let found = found.iter().map(|tag| tag.trim_start_matches('#').trim_matches('/'));
+                        let found =
+                            found.iter().map(|tag| tag.trim_start_matches('#').trim_matches('/'));
                         add_labels(&mut self.labels, found);
                         None
                     }
@@ -197,7 +198,9 @@ impl Frontmatter {
     ) -> Option<&'static str> {
         let text = match value {
             Value::String(text) => text.trim().to_owned(),
-            Value::Number(_) | Value::Bool(_) => written(yaml, key).unwrap_or_else(|| value.to_string()),
+            Value::Number(_) | Value::Bool(_) => {
+                written(yaml, key).unwrap_or_else(|| value.to_string())
+            }
             Value::Null => return None,
             Value::Array(_) | Value::Object(_) => return Some("text"),
         };
@@ -245,7 +248,8 @@ fn words(value: &Value, separator: impl Fn(char) -> bool) -> Option<Vec<String>>
 
 /// The scalar of a top-level field, as the author typed it.
 fn written(yaml: &str, key: &str) -> Option<String> {
-    let line = yaml.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?;
+    let line =
+        yaml.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?;
     let line = line.split(" #").next().unwrap_or(line).trim();
     (!line.is_empty()).then(|| line.to_owned())
 }
@@ -304,7 +308,10 @@ mod tests {
     fn tags_may_be_one_string() {
         assert_eq!(front("---\ntags: a, #b c/d, A\n---\n").labels, ["a"], "` #` starts a comment");
         assert_eq!(front("---\ntags: 'a, #b c/d, A'\n---\n").labels, ["a", "b", "c/d"]);
-        assert_eq!(front("---\nlabels: 仕事、家\ntags: [2024]\n---\n").labels, ["仕事", "家", "2024"]);
+        assert_eq!(
+            front("---\nlabels: 仕事、家\ntags: [2024]\n---\n").labels,
+            ["仕事", "家", "2024"]
+        );
     }
 
     #[test]
@@ -315,7 +322,8 @@ mod tests {
 
     #[test]
     fn a_wrong_type_is_a_problem_and_only_that_field_is_lost() {
-        let front = front("---\ntitle: Ok\nfree: \"yes\"\nprice: dear\ndate: soon\ntags: {a: 1}\n---\n");
+        let front =
+            front("---\ntitle: Ok\nfree: \"yes\"\nprice: dear\ndate: soon\ntags: {a: 1}\n---\n");
         assert_eq!(front.title.as_deref(), Some("Ok"));
         assert!(!front.free && !front.broken);
         assert_eq!(front.problems.len(), 4, "{:?}", front.problems);
@@ -331,7 +339,12 @@ mod tests {
 
     #[test]
     fn a_broken_block_is_named() {
-        for text in ["---\na: [1\n---\n", "---\na: 1\na: 2\n---\n", "---\njust prose\n---\n", "---\n\tx: 1\n---\n"] {
+        for text in [
+            "---\na: [1\n---\n",
+            "---\na: 1\na: 2\n---\n",
+            "---\njust prose\n---\n",
+            "---\na: \"b\n---\n",
+        ] {
             let front = front(text);
             assert!(front.broken, "{text:?}");
             assert_eq!(front.problems.len(), 1);

@@ -165,7 +165,9 @@ mod tests {
 
     #[test]
     fn an_address_with_a_scheme_leads_out() {
-        for url in ["https://a.b/c", "mailto:a@b.c", "//host/x", "javascript:alert(1)", "obsidian://open"] {
+        for url in
+            ["https://a.b/c", "mailto:a@b.c", "//host/x", "javascript:alert(1)", "obsidian://open"]
+        {
             assert!(is_external(url) && LinkTarget::address(url).is_none(), "{url}");
         }
         for url in ["a.md", "#x", "a/b:c.md", "/a", "ノート.md", ""] {

@@ -11,8 +11,10 @@ pub mod note;
 pub mod outline;
 pub mod plain;
 pub mod split;
+pub mod window;
 
 pub use links::{Link, LinkKind, LinkTarget};
 pub use note::Note;
 pub use outline::{Outline, Section};
 pub use plain::plain;
+pub use window::Window;

@@ -25,14 +25,17 @@ impl Note {
     /// heading gives one.
     pub fn parse(text: &str, name: &str) -> Self {
         let split = frontmatter::split(text);
-        let front = split.yaml.clone().map(|yaml| frontmatter::parse(&text[yaml])).unwrap_or_default();
+        let front =
+            split.yaml.clone().map(|yaml| frontmatter::parse(&text[yaml])).unwrap_or_default();
         let raw = split.yaml.filter(|_| front.broken);
         let blocks = Blocks::read(text, split.body, raw);
         let heading = blocks.headings.first().filter(|heading| heading.leads && heading.level == 1);
         let title = front
             .title
             .clone()
-            .or_else(|| heading.map(|heading| heading.title.clone()).filter(|title| !title.is_empty()))
+            .or_else(|| {
+                heading.map(|heading| heading.title.clone()).filter(|title| !title.is_empty())
+            })
             .unwrap_or_else(|| name.to_owned());
         let outline = Outline::new(&blocks.headings, &title, text.len());
         Self { front, body: split.body, title, outline, blocks }
@@ -120,8 +123,11 @@ mod tests {
     fn links_and_tags_are_found_where_they_stand() {
         let text = "---\ntags: [work]\n---\nSee [[Заметка#Раздел|тут]] and ![[図.png]] #work #мысль/сон `#no` [#no](a.md) <https://x.y> ![alt](i.png)\n\n| a |\n|---|\n| [[t\\|u]] |\n\n    #no\n";
         let note = Note::parse(text, "c");
-        let seen: Vec<(LinkKind, &str, &str)> =
-            note.links().iter().map(|link| (link.kind, link.dest.as_str(), link.text.as_str())).collect();
+        let seen: Vec<(LinkKind, &str, &str)> = note
+            .links()
+            .iter()
+            .map(|link| (link.kind, link.dest.as_str(), link.text.as_str()))
+            .collect();
         assert_eq!(
             seen,
             [
@@ -140,7 +146,8 @@ mod tests {
     #[test]
     fn heading_attributes_are_not_part_of_a_title() {
         let note = Note::parse("## ラベル {#label}\n\n## Use {{name}}\n", "c");
-        let titles: Vec<&str> = note.outline.sections()[1..].iter().map(|s| s.title.as_str()).collect();
+        let titles: Vec<&str> =
+            note.outline.sections()[1..].iter().map(|s| s.title.as_str()).collect();
         assert_eq!(titles, ["ラベル", "Use {{name}}"]);
     }
 

@@ -112,7 +112,8 @@ impl Outline {
                 }
             }
             for (child, name) in repeats {
-                let address = (2..).map(|n| format!("{name}[{n}]")).find(|address| !taken.contains(address));
+                let address =
+                    (2..).map(|n| format!("{name}[{n}]")).find(|address| !taken.contains(address));
                 let address = address.unwrap_or(name);
                 taken.insert(address.clone());
                 self.sections[child].address = address;
@@ -153,7 +154,11 @@ impl Outline {
     }
 
     pub fn path_of(&self, section: &Section) -> Vec<String> {
-        self.sections.iter().position(|other| std::ptr::eq(other, section)).map(|index| self.path(index)).unwrap_or_default()
+        self.sections
+            .iter()
+            .position(|other| std::ptr::eq(other, section))
+            .map(|index| self.path(index))
+            .unwrap_or_default()
     }
 
     /// The section that a `toc_path` names. The empty path is the note itself. A path is taken from
@@ -163,7 +168,8 @@ impl Outline {
         if path.is_empty() {
             return Ok(self.root());
         }
-        let wanted: Vec<Wanted> = path.iter().map(|element| Wanted::new(element.as_ref())).collect();
+        let wanted: Vec<Wanted> =
+            path.iter().map(|element| Wanted::new(element.as_ref())).collect();
         if let Some(found) = self.walk(&wanted) {
             return Ok(&self.sections[found]);
         }
@@ -179,8 +185,11 @@ impl Outline {
             .filter_map(|index| Some((self.ends_with(index, &wanted)?, index)))
             .collect();
         let best = ranked.iter().map(|(rank, _)| *rank).min();
-        let found: Vec<usize> =
-            ranked.iter().filter(|(rank, _)| Some(*rank) == best).map(|(_, index)| *index).collect();
+        let found: Vec<usize> = ranked
+            .iter()
+            .filter(|(rank, _)| Some(*rank) == best)
+            .map(|(_, index)| *index)
+            .collect();
         match found[..] {
             [only] => Ok(&self.sections[only]),
             [] => Err(self.miss(&wanted)),
@@ -193,7 +202,8 @@ impl Outline {
         let mut at = 0;
         for element in wanted {
             let children = &self.sections[at].children;
-            let best = children.iter().filter_map(|&child| element.rank(&self.sections[child])).min()?;
+            let best =
+                children.iter().filter_map(|&child| element.rank(&self.sections[child])).min()?;
             let mut fitting =
                 children.iter().filter(|&&child| element.rank(&self.sections[child]) == Some(best));
             at = *fitting.next()?;
@@ -218,7 +228,8 @@ impl Outline {
 
     fn ambiguous<S: AsRef<str>>(&self, path: &[S], found: &[usize]) -> Error {
         let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
-        let paths: Vec<Vec<String>> = found.iter().take(NAMED).map(|&index| self.path(index)).collect();
+        let paths: Vec<Vec<String>> =
+            found.iter().take(NAMED).map(|&index| self.path(index)).collect();
         Error::invalid_params(format!(
             "toc_path `{}` fits {} sections of this note; name one in full: {}",
             path.join(" > "),
@@ -243,8 +254,10 @@ impl Outline {
             .map(|index| (likeness(&last, &fold(&self.sections[index].title)), index))
             .collect();
         order.sort_by_key(|(likeness, index)| (std::cmp::Reverse(*likeness), *index));
-        let paths: Vec<Vec<String>> = order.iter().take(NAMED).map(|(_, index)| self.path(*index)).collect();
-        let more = if count > NAMED { format!(" (nearest {NAMED} of {count})") } else { String::new() };
+        let paths: Vec<Vec<String>> =
+            order.iter().take(NAMED).map(|(_, index)| self.path(*index)).collect();
+        let more =
+            if count > NAMED { format!(" (nearest {NAMED} of {count})") } else { String::new() };
         Error::invalid_params(format!(
             "toc_path `{path}` is not in this note; its headings{more} are: {}",
             list(&paths)
@@ -279,7 +292,8 @@ impl Wanted {
             Some(0)
         } else if self.text == section.source || self.text == section.title {
             // A repeated title as such means the first of its name.
-            (section.address == section.title || section.level == 0 || section.title.is_empty()).then_some(1)
+            (section.address == section.title || section.level == 0 || section.title.is_empty())
+                .then_some(1)
         } else if self.key == fold(&section.address)
             || (self.key == fold(&section.source) && !is_numbered(section))
             || self.first.as_ref().is_some_and(|key| *key == fold(&section.address))
@@ -292,7 +306,9 @@ impl Wanted {
 }
 
 fn is_numbered(section: &Section) -> bool {
-    section.address.len() > section.title.len() && section.address.starts_with(&section.title) && !section.title.is_empty()
+    section.address.len() > section.title.len()
+        && section.address.starts_with(&section.title)
+        && !section.title.is_empty()
 }
 
 /// One spelling for all that look alike: NFKC, lower case, single spaces, no code or emphasis marks.
@@ -343,14 +359,14 @@ mod tests {
 
     #[test]
     fn headings_make_a_tree() {
-        let text = "# T\nintro\n## A\na\n#### Deep\nd\n### B\nb\n## A\nagain\nC\n===\n- # not\n\n> # nor\n\n```\n# code\n```\n<div>\n# html\n</div>\n";
+        let text = "# T\nintro\n## A\na\n#### Deep\nd\n### B\nb\n## A\nagain\n\nC\n===\n- # not\n\n> # nor\n\n```\n# code\n```\n<div>\n# html\n</div>\n";
         let outline = outline(text, "T");
         assert_eq!(paths(&outline), ["A", "A>Deep", "A>B", "A[2]", "C"]);
         assert_eq!(&text[outline.root().own.clone()], "# T\nintro\n");
         let a = outline.find(&["A"]).unwrap();
         assert_eq!(&text[a.range.clone()], "## A\na\n#### Deep\nd\n### B\nb\n");
         assert_eq!(&text[a.own.clone()], "## A\na\n");
-        assert_eq!(&text[outline.find(&["A[2]"]).unwrap().own.clone()], "## A\nagain\n");
+        assert_eq!(&text[outline.find(&["A[2]"]).unwrap().own.clone()], "## A\nagain\n\n");
         assert_eq!(outline.find(&["A[1]"]).unwrap().range, a.range);
         assert_eq!(outline.find(&["T", "A"]).unwrap().range, a.range);
         assert_eq!(outline.find(&["Deep"]).unwrap().title, "Deep");
@@ -393,7 +409,7 @@ mod tests {
         assert_eq!(error.code, crate::domain::Code::InvalidParams);
         assert!(error.message.contains("its headings are: `Настройка сервера > Порты`"), "{error}");
         assert_eq!(error.data.unwrap()["headings"].as_array().unwrap().len(), 3);
-        let none = super::Outline::new(&[], "T", 0).find(&["x"]).unwrap_err();
+        let none = Outline::new(&[], "T", 0).find(&["x"]).unwrap_err();
         assert!(none.message.contains("no headings"));
     }
 

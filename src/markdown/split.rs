@@ -38,7 +38,11 @@ pub fn lines(text: &str) -> Vec<usize> {
         let range = start..start + line.len();
         start = range.end;
         let words = weigh(line);
-        if words > CODE_CAP { clauses(text, range, &mut pieces) } else { pieces.push((range, words)) }
+        if words > CODE_CAP {
+            clauses(text, range, &mut pieces)
+        } else {
+            pieces.push((range, words))
+        }
     }
     pack(pieces)
 }
@@ -132,7 +136,9 @@ mod tests {
 
     #[test]
     fn text_without_sentences_or_spaces_is_cut_too() {
-        for text in ["ｱ".repeat(5000), "x".repeat(50_000), "слово ".repeat(900), "漢字".repeat(2000)] {
+        for text in
+            ["ｱ".repeat(5000), "x".repeat(50_000), "слово ".repeat(900), "漢字".repeat(2000)]
+        {
             let mut start = 0;
             for end in prose(&text).into_iter().chain([text.len()]) {
                 assert!(weigh(&text[start..end]) <= WHOLE, "{}", weigh(&text[start..end]));
