@@ -1,0 +1,195 @@
+//! A page: one Markdown file of a vault, and the path that names it there.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+use super::{
+    Timestamp,
+    error::{Error, Result},
+};
+
+/// Where a page stands in its vault: relative, `/` between its parts, NFC. A value of this type
+/// cannot point outside the vault by its spelling; symbolic links are checked when a file is
+/// opened for writing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct VaultPath(String);
+
+impl VaultPath {
+    /// Checks a path that a caller, a link or a file system gave.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |why: &str| {
+            Err(Error::invalid_params(format!(
+                "path `{}` {why}; write it relative to the vault, as `folder/note.md`",
+                text.escape_debug()
+            )))
+        };
+        let text_nfc = match is_nfc_quick(text.chars()) {
+            IsNormalized::Yes => text.to_owned(),
+            _ => text.nfc().collect(),
+        };
+        if text_nfc.is_empty() {
+            return refuse("is empty");
+        }
+        if text_nfc.chars().any(|c| c.is_control()) {
+            return refuse("has a control character");
+        }
+        if text_nfc.contains('\\') {
+            return refuse("has a backslash");
+        }
+        if text_nfc.starts_with('/') {
+            return refuse("is absolute");
+        }
+        let bytes = text_nfc.as_bytes();
+        if bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' {
+            return refuse("starts with a drive letter");
+        }
+        for part in text_nfc.split('/') {
+            match part {
+                "" => return refuse("has an empty part"),
+                "." | ".." => return refuse("has a `.` or `..` part"),
+                _ => {}
+            }
+        }
+        Ok(Self(text_nfc))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `note.md` of `folder/note.md`.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// `note` of `folder/note.md`: what the page is called when it has no other title.
+    pub fn stem(&self) -> &str {
+        let name = self.file_name();
+        match name.len().checked_sub(3).and_then(|at| name.split_at_checked(at)) {
+            Some((stem, ext)) if ext.eq_ignore_ascii_case(".md") && !stem.is_empty() => stem,
+            _ => name,
+        }
+    }
+
+    /// `folder` of `folder/note.md`; empty at the top.
+    pub fn folder(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// A part that starts with `_` keeps the page out of search; links to it still work.
+    pub fn is_private(&self) -> bool {
+        self.0.split('/').any(|part| part.starts_with('_'))
+    }
+}
+
+impl fmt::Display for VaultPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for VaultPath {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for VaultPath {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
+    }
+}
+
+impl<'de> Deserialize<'de> for VaultPath {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// What a page says of itself: its frontmatter, its title and its tags, read and checked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The vault's name in the configuration.
+    pub vault: String,
+    pub path: VaultPath,
+    /// `title`, or the leading first-level heading, or the file's name.
+    pub title: String,
+    /// Everybody may read it.
+    pub free: bool,
+    /// `tags` and `labels` of the frontmatter, then `#tags` of the text; no `#`, no repeats.
+    pub labels: Vec<String>,
+    pub aliases: Vec<String>,
+    pub date: Option<Timestamp>,
+    pub lang: Option<String>,
+    pub author: Option<String>,
+    pub price: Option<f64>,
+    /// The tool this page is (`mcp_method`).
+    pub method: Option<String>,
+    /// What that tool says of itself (`mcp_description`).
+    pub description: Option<String>,
+    /// Descriptions of the method's `{{variables}}`, by name.
+    pub arguments: Map<String, Value>,
+    /// False for `search: false` and for paths with a part that starts with `_`.
+    pub searchable: bool,
+    /// Every other field of the frontmatter, as written.
+    pub extra: Map<String, Value>,
+    /// What is wrong with the frontmatter, one sentence each.
+    pub problems: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_relative_and_normal() {
+        for good in [
+            "a.md",
+            "a/b c.md",
+            "Исследование/18 - Инструкция.md",
+            "メモ/日記.md",
+            "..a/b..md",
+            "a:b.md",
+        ] {
+            assert_eq!(VaultPath::parse(good).unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            "/etc/passwd",
+            "../a.md",
+            "a/../b.md",
+            "a/..",
+            "./a.md",
+            "a//b.md",
+            "a/",
+            "a\\b.md",
+            "..\\a.md",
+            "C:/a.md",
+            "c:a.md",
+            "a\0.md",
+            "a\n.md",
+        ] {
+            assert!(VaultPath::parse(bad).is_err(), "{bad:?}");
+        }
+        let decomposed = "か\u{3099}.md";
+        assert_eq!(VaultPath::parse(decomposed).unwrap().as_str(), "が.md");
+    }
+
+    #[test]
+    fn a_path_knows_its_parts() {
+        let path = VaultPath::parse("a/_b/Note.MD").unwrap();
+        assert_eq!((path.folder(), path.file_name(), path.stem()), ("a/_b", "Note.MD", "Note"));
+        assert!(path.is_private());
+        assert_eq!(VaultPath::parse(".md").unwrap().stem(), ".md");
+        assert!(!VaultPath::parse("a_b/c_.md").unwrap().is_private());
+    }
+}

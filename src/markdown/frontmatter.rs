@@ -1,0 +1,364 @@
+//! The YAML block at the head of a note: found, read and checked. A block that cannot be read
+//! never hides its note: it is reported as a problem and its lines count as text.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::domain::Timestamp;
+
+/// Where the block and the body of a text stand, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// The lines between the fences.
+    pub yaml: Option<Range<usize>>,
+    /// Where the body starts, after the closing fence (or after a byte order mark).
+    pub body: usize,
+}
+
+/// Finds the block: `---` on the first line, then the first line that is `---` or `...`.
+pub fn split(text: &str) -> Split {
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let none = Split { yaml: None, body: start };
+    let mut lines = text[start..].split_inclusive('\n');
+    let Some(first) = lines.next() else { return none };
+    if first.trim_end() != "---" || !first.ends_with('\n') {
+        return none;
+    }
+    let yaml = start + first.len();
+    let mut at = yaml;
+    for line in lines {
+        let next = at + line.len();
+        if matches!(line.trim_end(), "---" | "...") {
+            return Split { yaml: Some(yaml..at), body: next };
+        }
+        at = next;
+    }
+    none
+}
+
+/// What the block says. Fields of a wrong type are left out and named in `problems`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Frontmatter {
+    pub title: Option<String>,
+    pub free: bool,
+    pub labels: Vec<String>,
+    pub aliases: Vec<String>,
+    pub date: Option<Timestamp>,
+    pub lang: Option<String>,
+    pub author: Option<String>,
+    pub price: Option<f64>,
+    pub method: Option<String>,
+    pub description: Option<String>,
+    /// Descriptions of the `{{variables}}` of a note that is a method, by name.
+    pub arguments: Map<String, Value>,
+    /// `search: false` keeps the note out of search.
+    pub search: Option<bool>,
+    /// Every other field.
+    pub extra: Map<String, Value>,
+    pub problems: Vec<String>,
+    /// The block could not be read at all, and counts as text.
+    pub broken: bool,
+}
+
+/// Reads the lines between the fences.
+pub fn parse(yaml: &str) -> Frontmatter {
+    let mut front = Frontmatter::default();
+    if yaml.trim().is_empty() {
+        return front;
+    }
+    let fields = match serde_saphyr::from_str_with_options::<Value>(yaml, options()) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(Value::Null) => return front,
+        Ok(_) => {
+            front.broken = true;
+            front.problems.push(
+                "the frontmatter is not a list of `key: value` lines; it counts as text".into(),
+            );
+            return front;
+        }
+        Err(error) => {
+            front.broken = true;
+            front.problems.push(format!(
+                "the frontmatter is not valid YAML ({}); it counts as text",
+                first_line(&error)
+            ));
+            return front;
+        }
+    };
+    for (key, value) in fields {
+        front.take(yaml, key, value);
+    }
+    front
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        strict_booleans: true,
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::Error,
+        with_snippet: false,
+        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
+    }
+}
+
+fn first_line(error: &serde_saphyr::Error) -> String {
+    let text = error.without_snippet().to_string();
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("unreadable").to_owned()
+}
+
+impl Frontmatter {
+    fn take(&mut self, yaml: &str, key: String, value: Value) {
+        let wrong = match key.as_str() {
+            "title" => self.text(yaml, &key, &value, |front, text| front.title = Some(text)),
+            "lang" | "language" => {
+                self.text(yaml, &key, &value, |front, text| front.lang = Some(text.to_lowercase()))
+            }
+            "author" => self.text(yaml, &key, &value, |front, text| front.author = Some(text)),
+            "mcp_method" => self.text(yaml, &key, &value, |front, text| front.method = Some(text)),
+            "mcp_description" => {
+                self.text(yaml, &key, &value, |front, text| front.description = Some(text))
+            }
+            "free" => match value {
+                Value::Bool(free) => {
+                    self.free = free;
+                    None
+                }
+                Value::Null => None,
+                _ => Some("`true` or `false`"),
+            },
+            "search" => match value {
+                Value::Bool(search) => {
+                    self.search = Some(search);
+                    None
+                }
+                Value::Null => None,
+                _ => Some("`true` or `false`"),
+            },
+            "price" => match number(&value) {
+                Some(price) if price.is_finite() && price >= 0.0 => {
+                    self.price = Some(price);
+                    None
+                }
+                _ if value.is_null() => None,
+                _ => Some("a number from 0 up, such as `0.01`"),
+            },
+            "date" => match value.as_str().map(Timestamp::parse) {
+                Some(Some(date)) => {
+                    self.date = Some(date);
+                    None
+                }
+                _ if value.is_null() => None,
+                _ => Some("a date such as `2025-01-31`"),
+            },
+            "tags" | "labels" | "tag" => {
+                match words(&value, |c| c == ',' || c == '、' || c.is_whitespace()) {
+                    Some(found) => {
+                        let found =
+                            found.iter().map(|tag| tag.trim_start_matches('#').trim_matches('/'));
+                        add_labels(&mut self.labels, found);
+                        None
+                    }
+                    None => Some("a list of words"),
+                }
+            }
+            "aliases" | "alias" => match words(&value, |c| c == ',') {
+                Some(found) => {
+                    self.aliases.extend(found);
+                    None
+                }
+                None => Some("a list of names"),
+            },
+            "arguments" => match value {
+                Value::Object(arguments) => {
+                    self.arguments = arguments;
+                    None
+                }
+                Value::Null => None,
+                _ => Some("a mapping of variable names to descriptions"),
+            },
+            _ => {
+                self.extra.insert(key, value);
+                return;
+            }
+        };
+        if let Some(expected) = wrong {
+            self.problems.push(format!(
+                "the field `{key}` of the frontmatter is not {expected}; it is left out"
+            ));
+        }
+    }
+
+    /// A word or a sentence. A number is taken as it is written: `1.10` stays `1.10`.
+    fn text(
+        &mut self,
+        yaml: &str,
+        key: &str,
+        value: &Value,
+        set: impl FnOnce(&mut Self, String),
+    ) -> Option<&'static str> {
+        let text = match value {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(_) | Value::Bool(_) => {
+                written(yaml, key).unwrap_or_else(|| value.to_string())
+            }
+            Value::Null => return None,
+            Value::Array(_) | Value::Object(_) => return Some("text"),
+        };
+        if !text.is_empty() {
+            set(self, text);
+        }
+        None
+    }
+}
+
+/// Adds labels that are not empty and not there yet, whatever their case.
+pub fn add_labels<'a>(labels: &mut Vec<String>, more: impl IntoIterator<Item = &'a str>) {
+    for label in more {
+        let known = |old: &String| old == label || old.to_lowercase() == label.to_lowercase();
+        if !label.is_empty() && !labels.iter().any(known) {
+            labels.push(label.to_owned());
+        }
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A list, or one string with separators in it.
+fn words(value: &Value, separator: impl Fn(char) -> bool) -> Option<Vec<String>> {
+    let scalar = |value: &Value| match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null => Some(String::new()),
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    let mut found: Vec<String> = match value {
+        Value::Array(items) => items.iter().map(scalar).collect::<Option<_>>()?,
+        Value::String(text) => text.split(separator).map(|word| word.trim().to_owned()).collect(),
+        other => vec![scalar(other)?],
+    };
+    found.retain(|word| !word.is_empty());
+    Some(found)
+}
+
+/// The scalar of a top-level field, as the author typed it.
+fn written(yaml: &str, key: &str) -> Option<String> {
+    let line =
+        yaml.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?;
+    let line = line.split(" #").next().unwrap_or(line).trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front(text: &str) -> Frontmatter {
+        let split = split(text);
+        split.yaml.map(|yaml| parse(&text[yaml])).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_block_is_found_in_every_guise() {
+        for (text, yaml, body) in [
+            ("---\na: 1\n---\nText", Some("a: 1\n"), "Text"),
+            ("\u{feff}---\r\na: 1\r\n---\r\nText", Some("a: 1\r\n"), "Text"),
+            ("---\na: 1\n...\nText", Some("a: 1\n"), "Text"),
+            ("---  \na: 1\n--- \n", Some("a: 1\n"), ""),
+            ("---\n---\nText", Some(""), "Text"),
+            ("---\na: 1\n---", Some("a: 1\n"), ""),
+            ("---\na: 1\nText", None, "---\na: 1\nText"),
+            ("----\na: 1\n----\n", None, "----\na: 1\n----\n"),
+            ("\u{feff}Text", None, "Text"),
+            ("---", None, "---"),
+            ("", None, ""),
+        ] {
+            let split = split(text);
+            assert_eq!(split.yaml.map(|range| &text[range]), yaml, "{text:?}");
+            assert_eq!(&text[split.body..], body, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn fields_are_read_in_three_languages() {
+        let front = front(
+            "---\ntitle: Заметка о сне\nfree: true\ntags: [сон, 睡眠, '#health/sleep']\naliases:\n  - 夢\n  - Dreams\ndate: 2025-01-31\nlang: RU\nauthor: Анна\nprice: 0.01\nmcp_method: sleep\nmcp_description: \"Как спать\"\narguments:\n  hours: сколько часов\nsearch: false\nrating: 5\n---\n",
+        );
+        assert_eq!(front.title.as_deref(), Some("Заметка о сне"));
+        assert!(front.free);
+        assert_eq!(front.labels, ["сон", "睡眠", "health/sleep"]);
+        assert_eq!(front.aliases, ["夢", "Dreams"]);
+        assert_eq!(front.date, Timestamp::parse("2025-01-31"));
+        assert_eq!(front.lang.as_deref(), Some("ru"));
+        assert_eq!(front.author.as_deref(), Some("Анна"));
+        assert_eq!(front.price, Some(0.01));
+        assert_eq!(front.method.as_deref(), Some("sleep"));
+        assert_eq!(front.arguments["hours"], "сколько часов");
+        assert_eq!(front.search, Some(false));
+        assert_eq!(front.extra["rating"], 5);
+        assert!(front.problems.is_empty() && !front.broken);
+    }
+
+    #[test]
+    fn tags_may_be_one_string() {
+        assert_eq!(front("---\ntags: a, #b c/d, A\n---\n").labels, ["a"], "` #` starts a comment");
+        assert_eq!(front("---\ntags: 'a, #b c/d, A'\n---\n").labels, ["a", "b", "c/d"]);
+        assert_eq!(
+            front("---\nlabels: 仕事、家\ntags: [2024]\n---\n").labels,
+            ["仕事", "家", "2024"]
+        );
+    }
+
+    #[test]
+    fn a_number_keeps_its_spelling_as_a_title() {
+        assert_eq!(front("---\ntitle: 1.10\n---\n").title.as_deref(), Some("1.10"));
+        assert_eq!(front("---\ntitle: 007 # agent\n---\n").title.as_deref(), Some("007"));
+    }
+
+    #[test]
+    fn a_wrong_type_is_a_problem_and_only_that_field_is_lost() {
+        let front =
+            front("---\ntitle: Ok\nfree: \"yes\"\nprice: dear\ndate: soon\ntags: {a: 1}\n---\n");
+        assert_eq!(front.title.as_deref(), Some("Ok"));
+        assert!(!front.free && !front.broken);
+        assert_eq!(front.problems.len(), 4, "{:?}", front.problems);
+        assert!(front.problems[0].contains("`free`"), "{:?}", front.problems);
+    }
+
+    #[test]
+    fn yes_is_not_true() {
+        let front = front("---\nfree: yes\n---\n");
+        assert!(!front.free);
+        assert_eq!(front.problems.len(), 1);
+    }
+
+    #[test]
+    fn a_broken_block_is_named() {
+        for text in [
+            "---\na: [1\n---\n",
+            "---\na: 1\na: 2\n---\n",
+            "---\njust prose\n---\n",
+            "---\na: \"b\n---\n",
+        ] {
+            let front = front(text);
+            assert!(front.broken, "{text:?}");
+            assert_eq!(front.problems.len(), 1);
+            assert!(!front.problems[0].contains('\n'), "{:?}", front.problems);
+        }
+        assert!(!front("---\n# only a comment\n---\n").broken);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(---\n)?[a-zé: \\[\\]{}\"'#&*!|>%@`\n\t-]{0,80}(---\n)?.{0,20}") {
+            let split = split(&text);
+            proptest::prop_assert!(text.is_char_boundary(split.body));
+            if let Some(yaml) = split.yaml { parse(&text[yaml]); }
+        }
+    }
+}

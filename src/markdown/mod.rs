@@ -1,0 +1,20 @@
+//! Text ↔ structure: a note's frontmatter, outline, links, passages and windows, and its HTML.
+//!
+//! This room is pure: it reads no file and asks no clock, and no input makes it panic (`fuzz/`).
+//! It never writes a note's frontmatter back through a serialiser: fields are edited line by line.
+
+pub mod blocks;
+pub mod chunk;
+pub mod frontmatter;
+pub mod links;
+pub mod note;
+pub mod outline;
+pub mod plain;
+pub mod split;
+pub mod window;
+
+pub use links::{Link, LinkKind, LinkTarget};
+pub use note::Note;
+pub use outline::{Outline, Section};
+pub use plain::plain;
+pub use window::Window;
