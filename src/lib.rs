@@ -8,4 +8,5 @@ pub mod config;
 pub mod domain;
 pub mod store;
 pub mod telemetry;
+pub mod text;
 pub mod tools;
