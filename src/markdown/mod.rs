@@ -5,7 +5,10 @@
 
 pub mod blocks;
 pub mod chunk;
+pub mod count;
+pub mod edit;
 pub mod frontmatter;
+pub mod html;
 pub mod links;
 pub mod note;
 pub mod outline;
@@ -13,6 +16,9 @@ pub mod plain;
 pub mod split;
 pub mod window;
 
+pub use count::{Counts, count};
+pub use edit::set_field;
+pub use html::{Embedded, Resolve, render};
 pub use links::{Link, LinkKind, LinkTarget};
 pub use note::Note;
 pub use outline::{Outline, Section};
