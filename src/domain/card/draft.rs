@@ -53,7 +53,8 @@ impl NewCard {
         check_content(&self.content)?;
         check_items(self.check_items.as_deref())?;
         check_labels(self.labels.as_deref())?;
-        if self.reminder_recurrence.is_some_and(|r| r != Recurrence::None) && self.reminder.is_none()
+        if self.reminder_recurrence.is_some_and(|r| r != Recurrence::None)
+            && self.reminder.is_none()
         {
             return Err(Error::invalid_params(
                 "reminderRecurrence needs a reminder; give its date and time",
@@ -146,9 +147,10 @@ pub fn merge_items(items: &[CheckItem], stored: Option<&[Value]>) -> Vec<Value> 
     let merge = |item: &CheckItem| {
         let id = item.id.clone().unwrap_or_else(&mut fresh);
         let old = stored.into_iter().flatten().find(|old| has_id(old, &id));
-        let mut map = old.and_then(Value::as_object).cloned().unwrap_or_else(|| {
-            Map::from_iter([("id".to_owned(), json!(id))])
-        });
+        let mut map = old
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_else(|| Map::from_iter([("id".to_owned(), json!(id))]));
         map.insert("text".into(), json!(item.text));
         map.insert("checked".into(), json!(item.checked));
         Value::Object(map)
@@ -171,7 +173,9 @@ impl Tick {
         let Some(item) = items.iter_mut().find(|item| has_id(item, &self.id)) else {
             let known: Vec<String> = items
                 .iter()
-                .filter_map(|item| Some(format!("`{}` ({})", plain(item.get("id")?), item_text(item))))
+                .filter_map(|item| {
+                    Some(format!("`{}` ({})", plain(item.get("id")?), item_text(item)))
+                })
                 .take(20)
                 .collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
@@ -252,7 +256,10 @@ mod tests {
     #[test]
     fn items_get_ids_and_keep_unknown_fields() {
         let stored = [json!({"id": "a", "text": "old", "checked": true, "order": 7})];
-        let merged = merge_items(&[item(Some("a"), "new"), item(None, "x"), item(Some("1"), "y")], Some(&stored));
+        let merged = merge_items(
+            &[item(Some("a"), "new"), item(None, "x"), item(Some("1"), "y")],
+            Some(&stored),
+        );
         assert_eq!(
             serde_json::to_string(&merged).unwrap(),
             r#"[{"id":"a","text":"new","checked":false,"order":7},{"id":"2","text":"x","checked":false},{"id":"1","text":"y","checked":false}]"#
@@ -275,7 +282,10 @@ mod tests {
         for bad in [
             NewCard { content: "a".repeat(10 << 20), ..NewCard::default() },
             NewCard { check_items: Some(vec![item(None, " ")]), ..NewCard::default() },
-            NewCard { check_items: Some(vec![item(Some("a"), "x"), item(Some("a"), "y")]), ..NewCard::default() },
+            NewCard {
+                check_items: Some(vec![item(Some("a"), "x"), item(Some("a"), "y")]),
+                ..NewCard::default()
+            },
             NewCard { images: Some(vec!["%%%".into()]), ..NewCard::default() },
             NewCard { labels: Some(vec!["".into()]), ..NewCard::default() },
             NewCard { reminder_recurrence: Some(Recurrence::Daily), ..NewCard::default() },

@@ -122,7 +122,9 @@ mod tests {
         assert_eq!(Image::parse("iVBORw0KGgo").unwrap(), png, "padding may be missing");
         assert_eq!(Image::parse(&Image::data_url("image/png", &png.bytes)).unwrap(), png);
         assert_eq!(Image::parse("data:image/webp;base64,aGk=").unwrap().mime, "image/webp");
-        for bad in ["", "not base64!", "https://example.org/a.png", "data:image/png;base64,", "фото"] {
+        for bad in
+            ["", "not base64!", "https://example.org/a.png", "data:image/png;base64,", "фото"]
+        {
             assert!(check_images(&[bad.to_owned()]).is_err(), "{bad}");
         }
     }

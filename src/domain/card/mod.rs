@@ -9,7 +9,6 @@ mod image;
 mod json;
 mod reminder;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use draft::{CardChange, CheckItem, NewCard, Tick, merge_items, read_items};
@@ -174,7 +173,9 @@ mod tests {
 
     #[test]
     fn a_card_without_a_title_goes_by_its_first_line() {
-        let mut card = Card { content: "\n  Купить молоко \nи хлеб".into(), ..Card::default() };
+        let mut card = Card {
+            content: "\n  Купить молоко \nи хлеб".into(), ..Card::default()
+        };
         assert_eq!(card.name(), "Купить молоко");
         card.content.clear();
         card.check_items = Some(vec![serde_json::json!({"text": "牛乳を買う", "checked": true})]);
@@ -189,7 +190,9 @@ mod tests {
     #[test]
     fn an_image_link_reads_back() {
         assert_eq!(parse_image_link(&image_link("c1", 2)), Some(("c1", 2)));
-        for bad in ["notewell://card//image/1", "notewell://card/c1/image/", "notewell://card/c1/image/-1"] {
+        for bad in
+            ["notewell://card//image/1", "notewell://card/c1/image/", "notewell://card/c1/image/-1"]
+        {
             assert_eq!(parse_image_link(bad), None, "{bad}");
         }
     }

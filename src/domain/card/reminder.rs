@@ -26,8 +26,7 @@ fn next_month(reminder: Timestamp, now: Timestamp) -> Option<Timestamp> {
         Some(jiff::tz::TimeZone::UTC.to_datetime(moment))
     };
     let (first, today) = (civil(reminder)?, civil(now)?);
-    let months = i64::from(today.year() - first.year()) * 12
-        + i64::from(today.month())
+    let months = i64::from(today.year() - first.year()) * 12 + i64::from(today.month())
         - i64::from(first.month());
     // Counted from the first one each time, so that a short month does not shorten the next.
     (months.max(1)..=months.max(1) + 1).find_map(|months| {
