@@ -4,6 +4,7 @@
 //! and no clock other than the one it is handed.
 
 pub mod call;
+pub mod card;
 pub mod chunk;
 pub mod error;
 pub mod item;
@@ -13,6 +14,7 @@ pub mod time;
 pub mod user;
 
 pub use call::{Patience, Progress, Silent};
+pub use card::Card;
 pub use chunk::{Chunk, Document};
 pub use error::{Code, Error, Result};
 pub use item::{Kind, MatchId, Pid};

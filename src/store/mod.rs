@@ -3,6 +3,7 @@
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
 
+pub mod cards;
 pub mod items;
 pub mod pages;
 pub mod sqlite;
@@ -10,6 +11,7 @@ pub mod tokens;
 
 use std::sync::Arc;
 
+pub use cards::Cards;
 pub use items::Items;
 pub use pages::Pages;
 pub use tokens::Tokens;
