@@ -13,3 +13,4 @@ pub mod store;
 pub mod telemetry;
 pub mod text;
 pub mod tools;
+pub mod vault;
