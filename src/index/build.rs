@@ -1,0 +1,180 @@
+//! A build being written: first filled with every item, then following the log. One step at a
+//! time, each ending in a commit, so that a kill at any moment loses at most a step.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+use tantivy::{IndexWriter, Term, indexer::LogMergePolicy, merge_policy::NoMergePolicy};
+
+use super::{
+    Source,
+    generation::{Generation, Position},
+    lease::Lease,
+    schema,
+};
+use crate::domain::{Error, Pid, Result, error::Doing};
+
+/// Below this many items a thread costs more than it saves.
+const WORTH_THREADS: usize = 8;
+
+pub(super) struct Build {
+    pub(super) lease: Arc<Lease>,
+    pub(super) generation: Arc<Generation>,
+    pub(super) position: Option<Position>,
+    /// When something was last written.
+    pub(super) touched: Instant,
+    writer: IndexWriter,
+    /// What the first fill has still to do, last first.
+    todo: Option<Vec<Pid>>,
+    total: usize,
+}
+
+/// How far a step came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Nothing is left to do now.
+    pub(super) done: bool,
+    /// Items of the first fill, while it is under way.
+    pub(super) filled: Option<(usize, usize)>,
+}
+
+impl Build {
+    pub(super) fn open(lease: Arc<Lease>, generation: Arc<Generation>) -> Result<Self> {
+        let position = generation.position()?;
+        let writer = generation.writer()?;
+        let touched = Instant::now();
+        Ok(Self { lease, generation, position, touched, writer, todo: None, total: 0 })
+    }
+
+    /// Brings at most about `limit` items in and commits.
+    pub(super) fn step(&mut self, source: &dyn Source, limit: usize) -> Result<Step> {
+        match self.position {
+            None => {
+                // The log position is read before the items: what changes in between is seen twice,
+                // which is harmless, never not at all.
+                let seq = source.head()?;
+                self.position = Some(Position { seq, filled: Some(i64::MIN) });
+                self.fill(source, limit)
+            }
+            Some(Position { filled: Some(_), .. }) => self.fill(source, limit),
+            Some(position) => self.follow(source, position, limit),
+        }
+    }
+
+    fn fill(&mut self, source: &dyn Source, limit: usize) -> Result<Step> {
+        let Some(Position { seq, filled: Some(after) }) = self.position else {
+            return Err(Error::internal("a fill was asked of a build that is filled"));
+        };
+        if self.todo.is_none() {
+            let mut pids = source.all()?;
+            self.total = pids.len();
+            pids.retain(|pid| pid.0 > after);
+            pids.sort_unstable_by(|a, b| b.cmp(a));
+            // Merging while filling would do the work twice.
+            self.writer.set_merge_policy(Box::new(NoMergePolicy));
+            self.todo = Some(pids);
+        }
+        let todo = self.todo.get_or_insert_default();
+        let mut batch = todo.split_off(todo.len().saturating_sub(limit));
+        batch.reverse();
+        let last = batch.last().map_or(after, |pid| pid.0);
+        let done = todo.is_empty();
+        let left = todo.len();
+        self.put(source, &batch)?;
+        if done {
+            self.todo = None;
+            self.writer.set_merge_policy(Box::new(merge_policy()));
+        }
+        self.commit(Position { seq, filled: (!done).then_some(last) })?;
+        // Whether the log moved on meanwhile is for the next step to see.
+        Ok(Step { done: false, filled: (!done).then_some((self.total - left, self.total)) })
+    }
+
+    fn follow(&mut self, source: &dyn Source, position: Position, limit: usize) -> Result<Step> {
+        let changes = source.changes(position.seq, limit)?;
+        let Some(&(seq, _)) = changes.last() else {
+            return Ok(Step { done: true, filled: None });
+        };
+        let mut seen = HashSet::new();
+        let pids: Vec<Pid> =
+            changes.iter().map(|(_, pid)| *pid).filter(|pid| seen.insert(*pid)).collect();
+        self.put(source, &pids)?;
+        self.commit(Position { seq, filled: None })?;
+        Ok(Step { done: changes.len() < limit, filled: None })
+    }
+
+    /// Replaces what the index has of these items by what the source has.
+    fn put(&mut self, source: &dyn Source, pids: &[Pid]) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let failure: Mutex<Option<Error>> = Mutex::new(None);
+        let writer = &self.writer;
+        let fields = &self.generation.fields;
+        let put_one = |pid: Pid| -> Result<()> {
+            let document = source.document(pid)?;
+            writer.delete_term(Term::from_field_i64(fields.pid, pid.0));
+            let Some(document) = document else { return Ok(()) };
+            for passage in schema::documents(fields, &document)? {
+                writer.add_document(passage).doing(format!("index item `{pid}`"))?;
+            }
+            Ok(())
+        };
+        let run = || {
+            while !stop.load(Ordering::Relaxed) {
+                let Some(pid) = pids.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                if let Err(error) = put_one(*pid) {
+                    stop.store(true, Ordering::Relaxed);
+                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
+        };
+        let threads = if pids.len() < WORTH_THREADS {
+            1
+        } else {
+            thread::available_parallelism().map_or(1, |count| count.get().min(8))
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(run);
+            }
+            run();
+        });
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(error) => {
+                // Half a step must not be committed with the next one.
+                self.writer.rollback().doing("undo half a step of indexing")?;
+                self.todo = None;
+                Err(error)
+            }
+        }
+    }
+
+    fn commit(&mut self, position: Position) -> Result<()> {
+        self.generation.commit(&mut self.writer, position)?;
+        self.position = Some(position);
+        self.touched = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for merges, flushes to the disk and lets the lease go.
+    pub(super) fn close(self) -> Result<()> {
+        self.writer.wait_merging_threads().doing("finish merging the index")?;
+        self.generation.directory.flush().doing("flush the index")
+    }
+}
+
+pub(super) fn merge_policy() -> LogMergePolicy {
+    let mut policy = LogMergePolicy::default();
+    // Small edits merge among themselves, not with a big segment every time.
+    policy.set_min_layer_size(1_000);
+    policy.set_del_docs_ratio_before_merge(0.3);
+    policy
+}

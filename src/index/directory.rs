@@ -1,0 +1,193 @@
+//! Tantivy's files on disk, without a disk flush for every commit.
+//!
+//! A durable tantivy commit costs 60 to 90 ms, nearly all of it in `fsync`; the index is derived
+//! state, so it does not have to pay. Files are written and renamed in order, which a killed process
+//! cannot undo: the page cache outlives it. Only a power cut can lose them, and that is what the
+//! `boot` mark is for: it stands in the folder while something is not flushed, and names the boot
+//! that wrote it. Whoever opens the folder in another boot verifies every checksum first.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
+    error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError},
+};
+
+const MARK: &str = "boot";
+
+/// A memory-mapped folder whose writes reach the disk when [`LazyDirectory::flush`] is called.
+#[derive(Clone)]
+pub(super) struct LazyDirectory {
+    files: MmapDirectory,
+    root: PathBuf,
+    unflushed: Arc<Mutex<BTreeSet<PathBuf>>>,
+}
+
+impl LazyDirectory {
+    pub(super) fn open(root: &Path) -> Result<Self, OpenDirectoryError> {
+        Ok(Self {
+            files: MmapDirectory::open(root)?,
+            root: root.to_owned(),
+            unflushed: Arc::default(),
+        })
+    }
+
+    /// Marks the folder as having writes that a power cut could lose.
+    pub(super) fn mark(&self) -> io::Result<()> {
+        replace(&self.root, Path::new(MARK), boot_id().unwrap_or_default().as_bytes())
+    }
+
+    /// Whether the folder was last written in another boot and not flushed before it ended.
+    pub(super) fn is_doubtful(root: &Path) -> bool {
+        match fs::read_to_string(root.join(MARK)) {
+            Ok(mark) => Some(mark) != boot_id(),
+            Err(_) => false,
+        }
+    }
+
+    /// Brings everything written so far to the disk and takes the mark away.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        let pending = {
+            let mut unflushed = self.unflushed.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *unflushed)
+        };
+        if pending.is_empty() && !self.root.join(MARK).exists() {
+            return Ok(());
+        }
+        for path in &pending {
+            match File::open(self.root.join(path)) {
+                Ok(file) => file.sync_data()?,
+                // Merged away in the meantime.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.files.sync_directory()?;
+        match fs::remove_file(self.root.join(MARK)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn remember(&self, path: &Path) {
+        self.unflushed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    }
+}
+
+/// What changes whenever the machine starts anew; `None` where the system does not tell, and then
+/// every commit is flushed.
+pub(super) fn boot_id() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+}
+
+/// Replaces a small file in one step, without a flush.
+pub(super) fn replace(root: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::Builder::new().tempfile_in(root)?;
+    file.write_all(content)?;
+    file.persist(root.join(path))?;
+    Ok(())
+}
+
+impl fmt::Debug for LazyDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LazyDirectory({:?})", self.root)
+    }
+}
+
+struct LazyFile {
+    file: File,
+    path: PathBuf,
+    directory: LazyDirectory,
+}
+
+impl Write for LazyFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl TerminatingWrite for LazyFile {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.directory.remember(&self.path);
+        Ok(())
+    }
+}
+
+impl Directory for LazyDirectory {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.files.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.files.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.files.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(self.root.join(path))
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
+                _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
+            })?;
+        let file = LazyFile { file, path: path.to_owned(), directory: self.clone() };
+        Ok(BufWriter::new(Box::new(file)))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.files.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        replace(&self.root, path, content)?;
+        self.remember(path);
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.files.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.files.watch(callback)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_of_another_boot_is_doubtful_until_flushed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = LazyDirectory::open(folder.path()).unwrap();
+        assert!(!LazyDirectory::is_doubtful(folder.path()), "no mark, nothing to doubt");
+        replace(folder.path(), Path::new(MARK), b"another boot").unwrap();
+        assert!(LazyDirectory::is_doubtful(folder.path()));
+        directory.atomic_write(Path::new("meta.json"), b"{}").unwrap();
+        directory.flush().unwrap();
+        assert!(!LazyDirectory::is_doubtful(folder.path()));
+        assert_eq!(directory.atomic_read(Path::new("meta.json")).unwrap(), b"{}");
+    }
+}

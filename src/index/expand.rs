@@ -1,0 +1,121 @@
+//! A word of the question that occurs nowhere is tried as the beginning of words that do, and then
+//! with one typing error. The answer says so.
+
+use std::collections::HashMap;
+
+use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
+
+use crate::domain::{Result, error::Doing};
+
+/// Words tried in place of one.
+const MOST: usize = 8;
+/// Shorter beginnings mean nothing.
+const SHORTEST_PREFIX: usize = 3;
+const SHORTEST_TYPO: usize = 4;
+
+/// How a word was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Prefix,
+    Typo,
+}
+
+/// A word that occurs nowhere and what was looked for instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expansion {
+    /// As it was typed.
+    pub word: String,
+    pub how: How,
+    /// Terms of the index, the commonest first.
+    pub instead: Vec<String>,
+}
+
+/// Terms close to `term` in `field`, with the passages they occur in, the commonest first.
+pub(super) fn expand(
+    searcher: &Searcher,
+    fields: &[Field],
+    term: &str,
+) -> Result<Option<(How, Vec<String>)>> {
+    let length = term.chars().count();
+    // A pair of Han or kana characters is not a word that can be misspelt.
+    if term.chars().any(is_unspaced) {
+        return Ok(None);
+    }
+    if length >= SHORTEST_PREFIX {
+        let found = collect(searcher, fields, |field, counts| prefixed(searcher, field, term, counts))?;
+        if !found.is_empty() {
+            return Ok(Some((How::Prefix, found)));
+        }
+    }
+    if length >= SHORTEST_TYPO {
+        let found = collect(searcher, fields, |field, counts| misspelt(searcher, field, term, counts))?;
+        if !found.is_empty() {
+            return Ok(Some((How::Typo, found)));
+        }
+    }
+    Ok(None)
+}
+
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{0E00}'..='\u{0EFF}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+fn collect(
+    _searcher: &Searcher,
+    fields: &[Field],
+    look: impl Fn(Field, &mut HashMap<String, u64>) -> Result<()>,
+) -> Result<Vec<String>> {
+    let mut counts = HashMap::new();
+    for field in fields {
+        look(*field, &mut counts)?;
+    }
+    let mut found: Vec<(String, u64)> = counts.into_iter().collect();
+    found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    found.truncate(MOST);
+    Ok(found.into_iter().map(|(term, _)| term).collect())
+}
+
+fn prefixed(
+    searcher: &Searcher,
+    field: Field,
+    prefix: &str,
+    counts: &mut HashMap<String, u64>,
+) -> Result<()> {
+    let what = "look for words that begin alike";
+    for segment in searcher.segment_readers() {
+        let terms = segment.inverted_index(field).doing(what)?;
+        let mut stream = terms.terms().range().ge(prefix).into_stream().doing(what)?;
+        // A common beginning has thousands of continuations; the first few hundred are enough to
+        // choose from.
+        for _ in 0..512 {
+            if !stream.advance() || !stream.key().starts_with(prefix.as_bytes()) {
+                break;
+            }
+            if let Ok(term) = str::from_utf8(stream.key()) {
+                *counts.entry(term.to_owned()).or_default() += u64::from(stream.value().doc_freq);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn misspelt(
+    searcher: &Searcher,
+    field: Field,
+    word: &str,
+    counts: &mut HashMap<String, u64>,
+) -> Result<()> {
+    let what = "look for words with one typing error";
+    let query = FuzzyTermQuery::new(Term::from_field_text(field, word), 1, true);
+    for segment in searcher.segment_readers() {
+        let terms = segment.inverted_index(field).doing(what)?;
+        let automaton = query.automaton().doing(what)?;
+        let mut stream = terms.terms().search(automaton).into_stream().doing(what)?;
+        while stream.advance() {
+            if let Ok(term) = str::from_utf8(stream.key()) {
+                *counts.entry(term.to_owned()).or_default() += u64::from(stream.value().doc_freq);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The thread that keeps the index up with the log when nobody is searching.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use super::state::Index;
+use crate::domain::{Result, error::Doing};
+
+/// While this process writes it looks often, because others wait for it; otherwise seldom.
+const BUSY: Duration = Duration::from_millis(20);
+const QUIET: Duration = Duration::from_millis(500);
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// The lease is let go after this long without a change.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Follows the log until it is dropped.
+pub struct Follower {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Follower {
+    pub fn start(index: Arc<Index>) -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("index-follower".to_owned())
+            .spawn(move || {
+                while !stopping.load(Ordering::Acquire) {
+                    let pause = match index.tend(IDLE) {
+                        Ok(true) => BUSY,
+                        Ok(false) => QUIET,
+                        Err(error) => {
+                            tracing::error!(?error, "the index could not follow the log");
+                            AFTER_FAILURE
+                        }
+                    };
+                    thread::park_timeout(pause);
+                }
+                if let Err(error) = index.rest() {
+                    tracing::error!(?error, "the index could not be put to rest");
+                }
+            })
+            .doing("start the index's thread")?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Looks at the log now: something was written.
+    pub fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.wake();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

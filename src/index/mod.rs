@@ -1,0 +1,61 @@
+//! Derived state: the terms and the vectors of every passage, kept up with the change log.
+//!
+//! Everything here can be deleted and is built again from the [`Source`]. The room does not know
+//! where items live, what a query string means or how results are ranked against each other; it
+//! refuses to answer from a passage that is gone, and to be quietly behind: [`Freshness`] says how
+//! far.
+//!
+//! ```text
+//! DATA/index/
+//! ├── lease                    who writes terms; held while writing
+//! ├── current                  the name of the build that is searched
+//! ├── terms-SCHEMA-ANALYSER-N/ one build (tantivy), its log position in the commit's payload
+//! └── vectors-MODEL-DIMS/      rows of int8 codes, found by the hash of what was embedded
+//! ```
+
+mod build;
+mod directory;
+mod expand;
+mod follower;
+mod generation;
+mod lease;
+mod lexical;
+mod narrow;
+mod passage;
+mod priority;
+mod schema;
+mod state;
+mod tokens;
+mod vectors;
+mod view;
+mod worker;
+
+pub use expand::{Expansion, How};
+pub use follower::Follower;
+pub use lexical::{Total, Words};
+pub use narrow::{Asked, Narrowing};
+pub use passage::embedded_text;
+pub use schema::Passage;
+pub use state::{Freshness, Index, Status};
+pub use vectors::Progress;
+pub use view::{Hit, View};
+pub use worker::{Embed, Worker};
+
+use crate::domain::{Document, Pid, Result};
+
+/// Where items and the log of their changes come from.
+pub trait Source: Send + Sync {
+    /// Entries after `after`, ascending, at most `limit`: (seq, pid).
+    fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>>;
+    /// The last seq there is: what a search must have seen.
+    fn head(&self) -> Result<i64>;
+    /// The item as it is now, or `None` when it is gone or not searchable.
+    fn document(&self, pid: Pid) -> Result<Option<Document>>;
+    /// Every live item, for a rebuild.
+    fn all(&self) -> Result<Vec<Pid>>;
+}
+
+#[cfg(test)]
+pub(crate) mod shelf;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+//! Which passages may be answered at all: filters, phrases that must occur and words that must not,
+//! as one set of bits per segment. Terms and vectors are then narrowed by the same set.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tantivy::{
+    DocId, Searcher, SegmentReader, Term,
+    columnar::Column,
+    index::SegmentId,
+    query::{BooleanQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery},
+    schema::IndexRecordOption,
+};
+
+use super::{
+    schema::{Fields, fact},
+    tokens,
+};
+use crate::domain::{Filters, Result, error::Doing};
+
+/// Sets kept for the next search; one of a million passages takes 125 kB.
+const KEPT: usize = 64;
+
+/// What narrows a search, before it is looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub filters: &'a Filters,
+    /// Each must occur in the passage, word after word.
+    pub phrases: &'a [String],
+    /// None may occur anywhere in the item.
+    pub excluded: &'a [String],
+}
+
+/// The passages that may be answered, segment by segment.
+pub struct Narrowing {
+    /// `None`: every passage of the segment.
+    pub(super) segments: Vec<Option<Arc<Bits>>>,
+    /// How many passages pass, deleted ones included.
+    pub(super) passing: usize,
+    pub(super) total: usize,
+}
+
+impl Narrowing {
+    pub(super) fn passes(&self, segment: u32, doc: DocId) -> bool {
+        match &self.segments[segment as usize] {
+            Some(bits) => bits.has(doc),
+            None => true,
+        }
+    }
+
+    /// Whether looking at each passing passage beats looking at all.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.passing * 20 < self.total
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.passing == 0
+    }
+}
+
+/// A set of passages of one segment.
+#[derive(Debug, Clone)]
+pub(super) struct Bits(Vec<u64>);
+
+impl Bits {
+    fn none(docs: u32) -> Self {
+        Self(vec![0; (docs as usize).div_ceil(64)])
+    }
+
+    pub(super) fn has(&self, doc: DocId) -> bool {
+        self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
+    }
+
+    fn add(&mut self, doc: DocId) {
+        if let Some(word) = self.0.get_mut(doc as usize / 64) {
+            *word |= 1 << (doc % 64);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = DocId> {
+        self.0.iter().enumerate().flat_map(|(at, word)| {
+            let mut word = *word;
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                (word != 0).then(|| {
+                    word &= word - 1;
+                    #[allow(clippy::cast_possible_truncation)]
+                    let base = at as u32 * 64;
+                    base + bit
+                })
+            })
+        })
+    }
+}
+
+/// The numbers of a segment's passages, opened once.
+pub(super) struct Columns {
+    pub(super) pid: Column<i64>,
+    pub(super) ordinal: Column<u64>,
+    pub(super) key: Column<u64>,
+    pub(super) fold: Column<u64>,
+    pub(super) date: Column<i64>,
+}
+
+/// What is worth keeping between searches: segments never change, so neither does what is known of
+/// them.
+#[derive(Default)]
+pub(super) struct Cache {
+    bits: Mutex<HashMap<(SegmentId, String), Arc<Bits>>>,
+    columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
+}
+
+impl Cache {
+    pub(super) fn columns(&self, segment: &SegmentReader) -> Result<Arc<Columns>> {
+        let mut kept = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(columns) = kept.get(&segment.segment_id()) {
+            return Ok(Arc::clone(columns));
+        }
+        let what = "read the index's columns";
+        let fast = segment.fast_fields();
+        let columns = Arc::new(Columns {
+            pid: fast.i64("pid").doing(what)?,
+            ordinal: fast.u64("ordinal").doing(what)?,
+            key: fast.u64("key").doing(what)?,
+            fold: fast.u64("fold").doing(what)?,
+            date: fast
+                .column_opt::<i64>("date")
+                .doing(what)?
+                .unwrap_or_else(|| Column::build_empty_column(segment.max_doc())),
+        });
+        if kept.len() >= 4 * KEPT {
+            kept.clear();
+        }
+        kept.insert(segment.segment_id(), Arc::clone(&columns));
+        Ok(columns)
+    }
+
+    fn bits(
+        &self,
+        segment: &SegmentReader,
+        key: &str,
+        make: impl FnOnce() -> Result<Bits>,
+    ) -> Result<Arc<Bits>> {
+        let id = (segment.segment_id(), key.to_owned());
+        if let Some(bits) = self.bits.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return Ok(Arc::clone(bits));
+        }
+        let bits = Arc::new(make()?);
+        let mut kept = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(id, Arc::clone(&bits));
+        Ok(bits)
+    }
+}
+
+/// One condition: how it is known in the cache, and how it is looked up.
+struct Clause {
+    key: String,
+    must: bool,
+    how: How,
+}
+
+enum How {
+    Query(Box<dyn Query>),
+    /// From, until, in milliseconds.
+    Dates(i64, i64),
+}
+
+fn term(term: Term) -> Box<dyn Query> {
+    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
+}
+
+fn any(queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
+    Box::new(BooleanQuery::new(queries.into_iter().map(|query| (Occur::Should, query)).collect()))
+}
+
+fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
+    let filters = asked.filters;
+    let mut out = Vec::new();
+    let mut must = |key: String, how: How| out.push(Clause { key, must: true, how });
+    if !filters.kinds.is_empty() {
+        let kinds = filters.kinds.iter();
+        let queries = kinds.map(|kind| term(Term::from_field_u64(fields.kind, *kind as u64)));
+        must(format!("kind {:?}", filters.kinds), How::Query(any(queries.collect())));
+    }
+    let mut facts: Vec<String> =
+        filters.labels.iter().map(|label| fact("label", label.trim_start_matches('#'))).collect();
+    facts.extend(filters.category.iter().map(|category| fact("category", category)));
+    facts.extend(filters.author.iter().map(|author| fact("author", author.trim_start_matches('@'))));
+    facts.extend(filters.sentiment.iter().map(|sentiment| fact("sentiment", sentiment.as_str())));
+    facts.extend(filters.action.iter().map(|action| fact("action", action.as_str())));
+    let path = filters.path.as_ref().map(|path| path.trim().trim_matches('/'));
+    facts.extend(path.filter(|path| !path.is_empty()).map(|path| fact("path", path)));
+    for fact in facts {
+        let query = term(Term::from_field_text(fields.facts, &fact));
+        must(fact, How::Query(query));
+    }
+    if filters.from.is_some() || filters.until.is_some() {
+        let from = filters.from.map_or(i64::MIN, |from| from.0);
+        let until = filters.until.map_or(i64::MAX, |until| until.0);
+        must(format!("date {from} {until}"), How::Dates(from, until));
+    }
+    if filters.only_free {
+        must("free".to_owned(), How::Query(term(Term::from_field_bool(fields.free, true))));
+    }
+    for phrase in asked.phrases {
+        if let Some(query) = phrase_query(fields, phrase) {
+            must(format!("phrase {phrase}"), How::Query(query));
+        }
+    }
+    if !filters.archived {
+        let query = term(Term::from_field_bool(fields.archived, true));
+        out.push(Clause { key: "archived".to_owned(), must: false, how: How::Query(query) });
+    }
+    out
+}
+
+/// The words of `phrase` one after the other, in any one field. `None` when it has no words.
+fn phrase_query(fields: &Fields, phrase: &str) -> Option<Box<dyn Query>> {
+    let terms = tokens::phrase(phrase);
+    let in_field = |field| -> Box<dyn Query> {
+        let terms = terms.iter();
+        let mut terms: Vec<(usize, Term)> =
+            terms.map(|(at, text)| (*at, Term::from_field_text(field, text))).collect();
+        match terms.len() {
+            1 => term(terms.remove(0).1),
+            _ => Box::new(PhraseQuery::new_with_offset(terms)),
+        }
+    };
+    (!terms.is_empty()).then(|| {
+        any([fields.body, fields.title, fields.headings, fields.labels].map(in_field).into())
+    })
+}
+
+fn matching(searcher: &Searcher, segment: &SegmentReader, query: &dyn Query) -> Result<Bits> {
+    let what = "look up a filter";
+    let weight = query.weight(EnableScoring::disabled_from_searcher(searcher)).doing(what)?;
+    let mut bits = Bits::none(segment.max_doc());
+    weight
+        .for_each_no_score(segment, &mut |docs| docs.iter().for_each(|doc| bits.add(*doc)))
+        .doing(what)?;
+    Ok(bits)
+}
+
+fn dated(columns: &Columns, docs: u32, from: i64, until: i64) -> Bits {
+    let mut bits = Bits::none(docs);
+    for doc in 0..docs {
+        if columns.date.first(doc).is_some_and(|date| (from..until).contains(&date)) {
+            bits.add(doc);
+        }
+    }
+    bits
+}
+
+/// Looks up which passages may be answered.
+pub(super) fn narrow(
+    searcher: &Searcher,
+    fields: &Fields,
+    cache: &Cache,
+    asked: &Asked<'_>,
+) -> Result<Narrowing> {
+    let clauses = clauses(fields, asked);
+    let banned = banned(searcher, fields, cache, asked.excluded)?;
+    let mut segments = Vec::with_capacity(searcher.segment_readers().len());
+    let (mut passing, mut total) = (0, 0);
+    for segment in searcher.segment_readers() {
+        let docs = segment.max_doc();
+        total += docs as usize;
+        let mut set: Option<Bits> = None;
+        for clause in &clauses {
+            let bits = cache.bits(segment, &clause.key, || match &clause.how {
+                How::Query(query) => matching(searcher, segment, query.as_ref()),
+                How::Dates(from, until) => {
+                    Ok(dated(cache.columns(segment)?.as_ref(), docs, *from, *until))
+                }
+            })?;
+            if !clause.must && bits.is_empty() {
+                continue;
+            }
+            let set = set.get_or_insert_with(|| Bits(vec![u64::MAX; bits.0.len()]));
+            for (word, other) in set.0.iter_mut().zip(&bits.0) {
+                *word &= if clause.must { *other } else { !*other };
+            }
+        }
+        if !banned.is_empty() {
+            let columns = cache.columns(segment)?;
+            let mut allowed = Bits::none(docs);
+            for doc in 0..docs {
+                if columns.pid.first(doc).is_some_and(|pid| !banned.contains(&pid)) {
+                    allowed.add(doc);
+                }
+            }
+            let set = set.get_or_insert_with(|| allowed.clone());
+            for (word, other) in set.0.iter_mut().zip(&allowed.0) {
+                *word &= other;
+            }
+        }
+        if let Some(set) = &mut set
+            && let (Some(last), rest @ 1..) = (set.0.last_mut(), docs % 64)
+        {
+            *last &= (1 << rest) - 1;
+        }
+        passing += set.as_ref().map_or(docs as usize, Bits::count);
+        segments.push(set.map(Arc::new));
+    }
+    Ok(Narrowing { segments, passing, total })
+}
+
+/// The items in which an excluded word or phrase occurs.
+fn banned(
+    searcher: &Searcher,
+    fields: &Fields,
+    cache: &Cache,
+    excluded: &[String],
+) -> Result<HashSet<i64>> {
+    let mut banned = HashSet::new();
+    for query in excluded.iter().filter_map(|words| phrase_query(fields, words)) {
+        for segment in searcher.segment_readers() {
+            let columns = cache.columns(segment)?;
+            let bits = matching(searcher, segment, query.as_ref())?;
+            banned.extend(
+                bits.iter()
+                    .filter(|doc| !segment.is_deleted(*doc))
+                    .filter_map(|doc| columns.pid.first(doc)),
+            );
+        }
+    }
+    Ok(banned)
+}

@@ -1,0 +1,181 @@
+//! One tantivy document per passage: its fields, and how an item becomes such documents.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use tantivy::{
+    TantivyDocument,
+    schema::{
+        FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing,
+        TextOptions,
+    },
+};
+use unicode_normalization::UnicodeNormalization;
+
+use super::{passage, tokens};
+use crate::domain::{Chunk, Document, Kind, Result, error::Doing};
+
+/// Raised when a field is added, removed or filled differently: the terms are then built anew.
+pub(super) const VERSION: u32 = 1;
+
+/// The fields, by name.
+#[derive(Debug, Clone)]
+pub(super) struct Fields {
+    /// Searched, with positions.
+    pub(super) title: Field,
+    pub(super) headings: Field,
+    pub(super) body: Field,
+    pub(super) labels: Field,
+    /// Who it is.
+    pub(super) pid: Field,
+    pub(super) ordinal: Field,
+    /// What its vector is kept under.
+    pub(super) key: Field,
+    /// Equal for passages that differ only in case, punctuation and space.
+    pub(super) fold: Field,
+    /// Filters.
+    pub(super) kind: Field,
+    pub(super) date: Field,
+    pub(super) free: Field,
+    pub(super) archived: Field,
+    pub(super) facts: Field,
+    /// What a result shows, as JSON.
+    pub(super) stored: Field,
+}
+
+pub(super) fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let words = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer(tokens::FED)
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions),
+    );
+    let exact = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic),
+    );
+    let number = || NumericOptions::default() | FAST | INDEXED;
+    let fields = Fields {
+        title: builder.add_text_field("title", words.clone()),
+        headings: builder.add_text_field("headings", words.clone()),
+        body: builder.add_text_field("body", words.clone()),
+        labels: builder.add_text_field("labels", words),
+        pid: builder.add_i64_field("pid", number()),
+        ordinal: builder.add_u64_field("ordinal", FAST),
+        key: builder.add_u64_field("key", number()),
+        fold: builder.add_u64_field("fold", FAST),
+        kind: builder.add_u64_field("kind", number()),
+        date: builder.add_i64_field("date", FAST),
+        free: builder.add_bool_field("free", number()),
+        archived: builder.add_bool_field("archived", number()),
+        facts: builder.add_text_field("facts", exact),
+        stored: builder.add_bytes_field("stored", STORED),
+    };
+    (builder.build(), fields)
+}
+
+/// A passage as a result shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Passage {
+    #[serde(rename = "k")]
+    pub kind: Kind,
+    #[serde(rename = "t")]
+    pub title: String,
+    #[serde(rename = "p")]
+    pub path: String,
+    #[serde(rename = "c")]
+    pub toc_path: Vec<String>,
+    #[serde(rename = "x")]
+    pub text: String,
+    /// Where it stands in the item's source text, in bytes.
+    #[serde(rename = "r")]
+    pub range: Range<usize>,
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub lang: Option<String>,
+}
+
+/// A fact that filters ask for, as one term: `label` + `work` and so on. The comparison ignores
+/// case and width.
+pub(super) fn fact(name: &str, value: &str) -> String {
+    format!("{name}\0{}", normalise(value))
+}
+
+pub(super) fn normalise(value: &str) -> String {
+    value.trim().nfkc().collect::<String>().to_lowercase()
+}
+
+fn facts(document: &Document) -> Vec<String> {
+    let mut out = Vec::new();
+    for label in &document.labels {
+        out.push(fact("label", label.trim_start_matches('#')));
+    }
+    for (name, value) in [
+        ("lang", &document.lang),
+        ("category", &document.category),
+        ("sentiment", &document.sentiment),
+        ("action", &document.action),
+    ] {
+        out.extend(value.as_ref().map(|value| fact(name, value)));
+    }
+    out.extend(document.author.as_ref().map(|author| fact("author", author.trim_start_matches('@'))));
+    // The path and every folder above it, so that a folder filter is one term.
+    let path = document.path.trim_matches('/');
+    out.push(fact("path", path));
+    out.extend(path.match_indices('/').map(|(at, _)| fact("path", &path[..at])));
+    out
+}
+
+/// The documents of one item: one a passage, or one with the title alone when it has no text.
+pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<TantivyDocument>> {
+    let lang = document.lang.as_deref();
+    let mut title = tokens::feed(&document.title, lang);
+    for alias in &document.aliases {
+        tokens::append(&mut title, alias, lang);
+    }
+    let mut labels = String::new();
+    for label in &document.labels {
+        tokens::append(&mut labels, label, lang);
+    }
+    let facts = facts(document);
+    let empty = [Chunk { ordinal: 0, toc_path: Vec::new(), text: String::new(), range: 0..0 }];
+    let chunks: &[Chunk] = if document.chunks.is_empty() { &empty } else { &document.chunks };
+    let mut out = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let mut doc = TantivyDocument::default();
+        doc.add_text(fields.title, &title);
+        doc.add_text(fields.labels, &labels);
+        let mut headings = String::new();
+        for heading in &chunk.toc_path {
+            tokens::append(&mut headings, heading, lang);
+        }
+        doc.add_text(fields.headings, headings);
+        doc.add_text(fields.body, tokens::feed(&chunk.text, lang));
+        doc.add_i64(fields.pid, document.pid.0);
+        doc.add_u64(fields.ordinal, u64::from(chunk.ordinal));
+        doc.add_u64(fields.key, passage::key(&document.title, &chunk.toc_path, &chunk.text));
+        doc.add_u64(fields.fold, passage::fold(&document.title, &chunk.text));
+        doc.add_u64(fields.kind, document.kind as u64);
+        if let Some(date) = document.date {
+            doc.add_i64(fields.date, date.0);
+        }
+        doc.add_bool(fields.free, document.free);
+        doc.add_bool(fields.archived, document.archived);
+        for fact in &facts {
+            doc.add_text(fields.facts, fact);
+        }
+        let stored = Passage {
+            kind: document.kind,
+            title: document.title.clone(),
+            path: document.path.clone(),
+            toc_path: chunk.toc_path.clone(),
+            text: chunk.text.clone(),
+            range: chunk.range.clone(),
+            lang: document.lang.clone(),
+        };
+        doc.add_bytes(fields.stored, &serde_json::to_vec(&stored).doing("store a passage")?);
+        out.push(doc);
+    }
+    Ok(out)
+}

@@ -1,0 +1,283 @@
+//! What can be searched at one moment: terms and vectors that belong together.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use tantivy::{
+    DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term,
+    schema::{IndexRecordOption, Value},
+};
+
+use super::{
+    generation::Generation,
+    lexical::{self, Total, Words},
+    narrow::{Asked, Cache, Narrowing, narrow},
+    schema::{Fields, Passage},
+    vectors::{Keys, Snapshot},
+};
+use crate::domain::{Error, MatchId, Pid, Result, error::Doing};
+
+/// A passage that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    pub id: MatchId,
+    /// BM25 for words, the cosine for vectors, the date for a listing.
+    pub score: f32,
+    /// Equal for passages that say the same.
+    pub fold: u64,
+    address: DocAddress,
+}
+
+/// A moment of the index. It does not change while it is held.
+pub struct View {
+    searcher: Searcher,
+    fields: Fields,
+    rows: Option<Snapshot>,
+    cache: Arc<Cache>,
+}
+
+impl View {
+    pub(super) fn new(generation: &Generation, rows: Option<Snapshot>, cache: Arc<Cache>) -> Self {
+        Self {
+            searcher: generation.reader.searcher(),
+            fields: generation.fields.clone(),
+            rows,
+            cache,
+        }
+    }
+
+    /// Passages that can be found.
+    pub fn passages(&self) -> u64 {
+        self.searcher.num_docs()
+    }
+
+    /// Rows of vectors, those of passages that are gone included.
+    pub fn rows(&self) -> usize {
+        self.rows.as_ref().map_or(0, Snapshot::len)
+    }
+
+    pub fn narrow(&self, asked: &Asked<'_>) -> Result<Narrowing> {
+        narrow(&self.searcher, &self.fields, &self.cache, asked)
+    }
+
+    /// Looks up the words of a question.
+    pub fn words(&self, text: &str) -> Result<Words> {
+        lexical::words(&self.searcher, &self.fields, text)
+    }
+
+    /// The best passages by words, best first.
+    pub fn lexical(&self, words: &Words, narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
+        lexical::best(&self.searcher, words, narrowing, limit)?
+            .into_iter()
+            .map(|(score, address)| self.hit(score, address))
+            .collect()
+    }
+
+    /// How many items have at least one of the words.
+    pub fn count(&self, words: &Words, narrowing: &Narrowing) -> Result<Total> {
+        lexical::count(&self.searcher, words, narrowing, &self.cache)
+    }
+
+    /// The nearest passages by meaning, best first.
+    pub fn nearest(&self, vector: &[f32], narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
+        let Some(rows) = &self.rows else { return Ok(Vec::new()) };
+        if vector.len() != rows.dims() {
+            return Err(Error::internal(format!(
+                "a vector of `{}` numbers was asked of an index of `{}`; run `notewell index --rebuild`",
+                vector.len(),
+                rows.dims()
+            )));
+        }
+        if limit == 0 || narrowing.is_empty() || rows.len() == 0 {
+            return Ok(Vec::new());
+        }
+        if narrowing.is_narrow() {
+            let keys = self.keys(narrowing)?;
+            let found = rows.nearest(vector, limit, Some(&keys));
+            return self.living(&found, narrowing, limit);
+        }
+        // Passages that may not be answered, or are gone, take places: ask for more until enough
+        // are left.
+        let mut asked = (limit * 2).max(40);
+        loop {
+            let found = rows.nearest(vector, asked, None);
+            let hits = self.living(&found, narrowing, limit)?;
+            if hits.len() >= limit || found.len() < asked || asked >= rows.len() {
+                return Ok(hits);
+            }
+            asked *= 4;
+        }
+    }
+
+    /// The passages of rows, as far as they live and may be answered.
+    fn living(&self, found: &[(f32, u64)], narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
+        let mut hits = Vec::with_capacity(limit);
+        for (cosine, key) in found {
+            for address in self.addresses(*key)? {
+                if narrowing.passes(address.segment_ord, address.doc_id) {
+                    hits.push(self.hit(*cosine, address)?);
+                }
+            }
+            if hits.len() >= limit {
+                break;
+            }
+        }
+        hits.truncate(limit);
+        Ok(hits)
+    }
+
+    /// The living passages that were embedded under `key`.
+    fn addresses(&self, key: u64) -> Result<Vec<DocAddress>> {
+        self.with_term(&Term::from_field_u64(self.fields.key, key))
+    }
+
+    fn with_term(&self, term: &Term) -> Result<Vec<DocAddress>> {
+        let what = "look up a passage";
+        let mut out = Vec::new();
+        for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
+            let terms = segment.inverted_index(term.field()).doing(what)?;
+            let postings = terms.read_postings(term, IndexRecordOption::Basic).doing(what)?;
+            let Some(mut postings) = postings else { continue };
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                if !segment.is_deleted(doc) {
+                    out.push(DocAddress::new(ordinal, doc));
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(out)
+    }
+
+    fn keys(&self, narrowing: &Narrowing) -> Result<Keys> {
+        let mut keys = Keys::default();
+        for (segment, bits) in self.searcher.segment_readers().iter().zip(&narrowing.segments) {
+            let columns = self.cache.columns(segment)?;
+            let mut add = |doc| keys.extend(columns.key.first(doc));
+            match bits {
+                Some(bits) => bits.iter().filter(|doc| !segment.is_deleted(*doc)).for_each(&mut add),
+                None => segment.doc_ids_alive().for_each(&mut add),
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Every key of a living passage: what deserves a vector.
+    pub(super) fn living_keys(&self) -> Result<Vec<(u64, i64, i64)>> {
+        let mut out = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = self.cache.columns(segment)?;
+            for doc in segment.doc_ids_alive() {
+                if let Some(key) = columns.key.first(doc) {
+                    let date = columns.date.first(doc).unwrap_or(i64::MIN);
+                    out.push((key, date, columns.pid.first(doc).unwrap_or(0)));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The passage that was embedded under `key`, while it lives.
+    pub(super) fn embedded(&self, key: u64) -> Result<Option<Passage>> {
+        match self.addresses(key)?.first() {
+            Some(address) => self.read(*address).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Items without a question: one passage each, the newest first.
+    pub fn listing(&self, narrowing: &Narrowing, limit: usize) -> Result<(Vec<Hit>, Total)> {
+        let mut first: HashMap<i64, (u64, i64, DocAddress)> = HashMap::new();
+        for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
+            let columns = self.cache.columns(segment)?;
+            let passing = segment.doc_ids_alive().filter(|doc| narrowing.passes(ordinal, *doc));
+            for doc in passing {
+                let Some(pid) = columns.pid.first(doc) else { continue };
+                let place = columns.ordinal.first(doc).unwrap_or(0);
+                let date = columns.date.first(doc).unwrap_or(i64::MIN);
+                let entry = (place, date, DocAddress::new(ordinal, doc));
+                let kept = first.entry(pid).or_insert(entry);
+                if place < kept.0 {
+                    *kept = entry;
+                }
+            }
+        }
+        let total = Total { items: first.len(), exact: true };
+        let mut items: Vec<_> = first.into_iter().map(|(pid, (_, date, at))| (date, pid, at)).collect();
+        items.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)));
+        items.truncate(limit);
+        let hits: Result<Vec<Hit>> = items.into_iter().map(|(_, _, at)| self.hit(0.0, at)).collect();
+        Ok((hits?, total))
+    }
+
+    /// The vectors of an item's passages.
+    pub fn vectors_of(&self, pid: Pid) -> Result<Vec<Vec<f32>>> {
+        let Some(rows) = &self.rows else { return Ok(Vec::new()) };
+        let mut keys = Keys::default();
+        for address in self.with_term(&Term::from_field_i64(self.fields.pid, pid.0))? {
+            let columns = self.cache.columns(self.searcher.segment_reader(address.segment_ord))?;
+            keys.extend(columns.key.first(address.doc_id));
+        }
+        Ok(rows.find(&keys).into_iter().map(|(_, vector)| vector).collect())
+    }
+
+    /// Every passage of an item, in order; empty when the index does not have it.
+    pub fn passages_of(&self, pid: Pid) -> Result<Vec<Hit>> {
+        let mut hits: Vec<Hit> = self
+            .with_term(&Term::from_field_i64(self.fields.pid, pid.0))?
+            .into_iter()
+            .map(|address| self.hit(0.0, address))
+            .collect::<Result<_>>()?;
+        hits.sort_by_key(|hit| hit.id);
+        Ok(hits)
+    }
+
+    /// What a result shows of a passage.
+    pub fn passage(&self, hit: &Hit) -> Result<Passage> {
+        self.read(hit.address)
+    }
+
+    fn read(&self, address: DocAddress) -> Result<Passage> {
+        let document: TantivyDocument = self.searcher.doc(address).doing("read a passage")?;
+        let stored = document.get_first(self.fields.stored).and_then(|value| value.as_bytes());
+        let stored = stored.ok_or_else(|| {
+            Error::internal("a passage has no text; run `notewell index --rebuild`")
+        })?;
+        serde_json::from_slice(stored).doing("read a passage")
+    }
+
+    fn hit(&self, score: f32, address: DocAddress) -> Result<Hit> {
+        let columns = self.cache.columns(self.searcher.segment_reader(address.segment_ord))?;
+        let pid = Pid(columns.pid.first(address.doc_id).unwrap_or(0));
+        let ordinal = columns.ordinal.first(address.doc_id).unwrap_or(0);
+        let chunk = u32::try_from(ordinal).unwrap_or(u32::MAX);
+        let fold = columns.fold.first(address.doc_id).unwrap_or(0);
+        Ok(Hit { id: MatchId { pid, chunk }, score, fold, address })
+    }
+
+    /// Every (item, passage) in the index, for comparing two of them.
+    pub fn contents(&self) -> Result<Vec<(MatchId, Passage)>> {
+        let mut out = Vec::new();
+        for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
+            for doc in segment.doc_ids_alive() {
+                let address = DocAddress::new(ordinal, doc);
+                out.push((self.hit(0.0, address)?.id, self.read(address)?));
+            }
+        }
+        out.sort_by_key(|(id, _)| *id);
+        Ok(out)
+    }
+
+    /// Which of these items the index has.
+    pub fn has(&self, pids: &[Pid]) -> Result<HashSet<Pid>> {
+        let mut out = HashSet::new();
+        for pid in pids {
+            if !self.with_term(&Term::from_field_i64(self.fields.pid, pid.0))?.is_empty() {
+                out.insert(*pid);
+            }
+        }
+        Ok(out)
+    }
+}

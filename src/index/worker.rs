@@ -1,0 +1,237 @@
+//! The threads that compute vectors in the background: what changed last first, batches of equal
+//! length, every batch kept as soon as it is there.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use super::{
+    passage::embedded_text,
+    priority,
+    state::Index,
+    vectors::{Keys, VectorWriter, Vectors},
+    view::View,
+};
+use crate::domain::{Result, error::Doing};
+
+/// Passages given to the model at once.
+const BATCH: usize = 16;
+/// Passages between two looks at what changed meanwhile; sorted by length among themselves.
+const ROUND: usize = 256;
+const TICK: Duration = Duration::from_millis(500);
+const AFTER_FAILURE: Duration = Duration::from_secs(10);
+/// The lease is let go after this long with nothing to do.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Turns passages into vectors, one each, on the calling thread.
+pub type Embed = Arc<dyn Fn(&[&str]) -> Result<Vec<Vec<f32>>> + Send + Sync>;
+
+/// Computes missing vectors until it is dropped.
+pub struct Worker {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// `threads`: how many passages are computed side by side; 0 for all cores but one.
+    pub fn start(index: Arc<Index>, embed: Embed, threads: usize) -> Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = Arc::clone(&stop);
+        let cores = thread::available_parallelism().map_or(1, |count| count.get());
+        let threads = if threads == 0 { (cores - 1).max(1) } else { threads };
+        let thread = thread::Builder::new()
+            .name("vectors".to_owned())
+            .spawn(move || {
+                priority::lower();
+                while !stopping.load(Ordering::Acquire) {
+                    if let Err(error) = work(&index, &embed, threads, &stopping) {
+                        tracing::error!(?error, "vectors could not be computed");
+                        thread::park_timeout(AFTER_FAILURE);
+                    }
+                }
+            })
+            .doing("start the vectors' thread")?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Index {
+    /// Computes every missing vector now: `progress(done, total)`. Another process that is at it is
+    /// waited for.
+    pub fn embed_all(
+        &self,
+        embed: &Embed,
+        threads: usize,
+        progress: &dyn Fn(u64, u64),
+    ) -> Result<()> {
+        let Some(vectors) = self.vectors.clone() else { return Ok(()) };
+        loop {
+            let view = self.view()?;
+            if let Some(mut writer) = vectors.writer()? {
+                let pending = missing(&view, &writer)?;
+                vectors.set_pending(pending.len() as u64);
+                let state = vectors.progress(view.passages());
+                progress(state.done, state.total);
+                if pending.is_empty() {
+                    return writer.close();
+                }
+                let round = &pending[..pending.len().min(ROUND)];
+                compute(&view, &mut writer, round, embed, threads.max(1), &AtomicBool::new(false))?;
+            } else {
+                thread::sleep(TICK);
+                let state = vectors.progress(view.passages());
+                progress(state.done, state.total);
+                if state.is_complete() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Waits for something to do, becomes the writer, and does it until nothing is left for a while.
+fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Result<()> {
+    let Some(vectors) = index.vectors.clone() else {
+        stop.store(true, Ordering::Release);
+        return Ok(());
+    };
+    let Some(mut writer) = vectors.writer()? else {
+        // Another process computes; its figure is read from its file.
+        thread::park_timeout(TICK);
+        return Ok(());
+    };
+    let mut seen = None;
+    let mut rested = Instant::now();
+    while !stop.load(Ordering::Acquire) {
+        let publications = index.publications();
+        if seen == Some(publications) {
+            if rested.elapsed() > IDLE {
+                writer.close()?;
+                wait_for_publication(index, publications, stop);
+                return Ok(());
+            }
+            index.wait_for_more(TICK);
+            continue;
+        }
+        let busy = catch_up(index, &vectors, &mut writer, embed, threads, stop)?;
+        seen = Some(publications);
+        if busy {
+            rested = Instant::now();
+        }
+    }
+    writer.close()
+}
+
+/// Computes what is missing in the index as it is now. Tells whether there was anything.
+fn catch_up(
+    index: &Index,
+    vectors: &Vectors,
+    writer: &mut VectorWriter<'_>,
+    embed: &Embed,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<bool> {
+    let mut view = index.view()?;
+    let mut planned = index.publications();
+    let mut pending = missing(&view, writer)?;
+    let busy = !pending.is_empty();
+    vectors.set_pending(pending.len() as u64);
+    while !pending.is_empty() && !stop.load(Ordering::Acquire) {
+        let round: Vec<u64> = pending.drain(..pending.len().min(ROUND)).collect();
+        compute(&view, writer, &round, embed, threads, stop)?;
+        vectors.set_pending(pending.len() as u64);
+        if index.publications() != planned {
+            // What was changed just now goes first.
+            planned = index.publications();
+            view = index.view()?;
+            pending = missing(&view, writer)?;
+            vectors.set_pending(pending.len() as u64);
+        }
+    }
+    if !stop.load(Ordering::Acquire) {
+        let live: Keys = view.living_keys()?.into_iter().map(|(key, ..)| key).collect();
+        writer.compact(&live)?;
+    }
+    Ok(busy)
+}
+
+fn wait_for_publication(index: &Index, seen: u64, stop: &AtomicBool) {
+    while !stop.load(Ordering::Acquire) && index.publications() == seen {
+        index.wait_for_more(TICK);
+        // Another process may have indexed: looking publishes what it did.
+        if index.view().is_err() {
+            return;
+        }
+    }
+}
+
+/// The keys without a vector, the newest passage first.
+fn missing(view: &View, writer: &VectorWriter<'_>) -> Result<Vec<u64>> {
+    let mut wanted: Vec<(u64, i64, i64)> =
+        view.living_keys()?.into_iter().filter(|(key, ..)| !writer.has(*key)).collect();
+    wanted.sort_unstable_by(|a, b| (b.1, b.2, b.0).cmp(&(a.1, a.2, a.0)));
+    let mut seen = Keys::default();
+    wanted.retain(|(key, ..)| seen.insert(*key));
+    Ok(wanted.into_iter().map(|(key, ..)| key).collect())
+}
+
+/// Computes and keeps the vectors of `keys`.
+fn compute(
+    view: &View,
+    writer: &mut VectorWriter<'_>,
+    keys: &[u64],
+    embed: &Embed,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut texts: Vec<(u64, String)> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if let Some(passage) = view.embedded(*key)? {
+            texts.push((*key, embedded_text(&passage.title, &passage.toc_path, &passage.text)));
+        }
+    }
+    texts.sort_by_key(|(_, text)| text.len());
+    let batches: Vec<&[(u64, String)]> = texts.chunks(BATCH).collect();
+    let next = AtomicUsize::new(0);
+    let writer = Mutex::new(writer);
+    let failure = Mutex::new(None);
+    let run = || {
+        while !stop.load(Ordering::Acquire) {
+            let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let inputs: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
+            let kept = embed(&inputs).and_then(|vectors| {
+                let rows = batch.iter().map(|(key, _)| *key).zip(vectors).collect();
+                writer.lock().unwrap_or_else(PoisonError::into_inner).append(rows)
+            });
+            if let Err(error) = kept {
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                next.store(batches.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(batches.len()) {
+            scope.spawn(|| {
+                priority::lower();
+                run();
+            });
+        }
+        run();
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
