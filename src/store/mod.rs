@@ -4,7 +4,9 @@
 //! here; it follows the change log that every write leaves.
 
 pub mod items;
+pub mod jsonl;
 pub mod pages;
+pub mod prompts;
 pub mod sqlite;
 pub mod tokens;
 
@@ -12,6 +14,7 @@ use std::sync::Arc;
 
 pub use items::Items;
 pub use pages::Pages;
+pub use prompts::Prompts;
 pub use tokens::Tokens;
 
 /// Everything durable, whatever database is behind it.
