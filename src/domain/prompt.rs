@@ -110,7 +110,8 @@ impl Content {
             }
             "resource" => {
                 let resource = self.0.get("resource").and_then(Value::as_object);
-                let resource = resource.ok_or("content of type `resource` needs an object `resource`")?;
+                let resource =
+                    resource.ok_or("content of type `resource` needs an object `resource`")?;
                 let has = |key: &str| resource.get(key).is_some_and(Value::is_string);
                 match has("uri") && (has("text") || has("blob")) {
                     true => Ok(()),
@@ -175,7 +176,17 @@ impl Prompt {
         for message in &messages {
             message.content.check()?;
         }
-        Ok(Self { name, title, description, arguments, messages, tags, created, updated, extra: map })
+        Ok(Self {
+            name,
+            title,
+            description,
+            arguments,
+            messages,
+            tags,
+            created,
+            updated,
+            extra: map,
+        })
     }
 
     /// The object as a new line of a library holds it, in the seed's order of fields.
@@ -296,50 +307,50 @@ impl Patch {
         Self { name: None, ..self.clone() } == Self::default()
     }
 
-    /// Changes the fields given, and nothing else, both in the prompt and in the object it was
-    /// read from, which keeps its order and its unknown fields. Only what is given is checked:
-    /// an older prompt that would not pass today can still be mended one field at a time.
+    /// Changes the fields given, and nothing else. Returns them as they stand in a file, `None` for
+    /// one that was cleared. Only what is given is checked: an older prompt that would not pass
+    /// today can still be mended one field at a time.
     pub fn apply(
         self,
         prompt: &mut Prompt,
-        map: &mut Map<String, Value>,
         now: Timestamp,
-    ) -> Result<()> {
+    ) -> Result<Vec<(&'static str, Option<Value>)>> {
+        let mut changes = Vec::new();
         if let Some(name) = self.new_name
             && name != prompt.name
         {
             prompt.name = required_name(Some(name))?;
             check_name(&prompt.name)?;
-            map.insert("name".into(), prompt.name.clone().into());
+            changes.push(("name", Some(to_value(&prompt.name))));
         }
         if let Some(title) = self.title {
             prompt.title = title.unwrap_or_default();
             check_title(&prompt.title)?;
-            map.insert("title".into(), prompt.title.clone().into());
+            changes.push(("title", Some(to_value(&prompt.title))));
         }
         if let Some(description) = self.description {
             prompt.description = description.filter(|text| !text.is_empty());
             check_description(prompt.description.as_deref())?;
-            set(map, "description", &prompt.description, prompt.description.is_none());
+            changes.push(("description", prompt.description.as_ref().map(to_value)));
         }
         if let Some(arguments) = self.arguments {
             prompt.arguments = arguments.unwrap_or_default();
             check_arguments(&prompt.arguments)?;
-            set(map, "arguments", &prompt.arguments, prompt.arguments.is_empty());
+            changes.push(("arguments", unless_empty(&prompt.arguments)));
         }
         if let Some(messages) = self.messages {
             prompt.messages = messages.unwrap_or_default();
             check_messages(&prompt.messages)?;
-            set(map, "messages", &prompt.messages, false);
+            changes.push(("messages", unless_empty(&prompt.messages)));
         }
         if let Some(tags) = self.tags {
             prompt.tags = tags.unwrap_or_default();
             check_tags(&prompt.tags)?;
-            set(map, "tags", &prompt.tags, prompt.tags.is_empty());
+            changes.push(("tags", unless_empty(&prompt.tags)));
         }
         prompt.updated = Some(now);
-        map.insert("updated".into(), now.to_string().into());
-        Ok(())
+        changes.push(("updated", Some(to_value(&now))));
+        Ok(changes)
     }
 }
 
@@ -448,14 +459,11 @@ fn at_most(what: &str, is: usize, limit: usize, unit: &str) -> Result<()> {
     }
 }
 
-fn set(map: &mut Map<String, Value>, key: &str, value: &impl Serialize, cleared: bool) {
-    match cleared {
-        true => drop(map.shift_remove(key)),
-        false => drop(map.insert(key.into(), to_value(value))),
-    }
+fn unless_empty<T: Serialize>(list: &[T]) -> Option<Value> {
+    (!list.is_empty()).then(|| to_value(list))
 }
 
-fn to_value(value: &impl Serialize) -> Value {
+fn to_value<T: Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).expect("plain strings, lists and objects are always JSON")
 }
 
@@ -538,12 +546,14 @@ mod tests {
 
     #[test]
     fn names_may_be_in_any_script() {
-        for name in ["code_review", "обзор_кода", "コードレビュー", "代码_2", "मुद्दा", "A"] {
+        for name in ["code_review", "обзор_кода", "コードレビュー", "代码_2", "मुद्दा", "A"]
+        {
             let prompt = create(json!({"name": name, "title": "T", "messages": message("x")}));
             assert_eq!(prompt.unwrap().name, name);
         }
         // The same letters composed differently are one name.
-        let decomposed = create(json!({"name": "и\u{306}", "title": "T", "messages": message("x")}));
+        let decomposed =
+            create(json!({"name": "и\u{306}", "title": "T", "messages": message("x")}));
         assert_eq!(decomposed.unwrap().name, "й");
     }
 
@@ -562,20 +572,21 @@ mod tests {
 
     #[test]
     fn a_patch_changes_only_what_it_names_and_null_clears() {
-        let Value::Object(mut map) = json!({"x": 1, "tags": ["t"], "name": "a", "title": "A",
-            "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}, "note": "mine"}],
-            "description": "d", "y": [2]})
+        let Value::Object(map) = json!({"name": "a", "title": "A", "description": "d", "tags": ["t"],
+            "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}, "note": "mine"}]})
         else {
             unreachable!()
         };
-        let mut prompt = Prompt::read(map.clone()).unwrap();
+        let mut prompt = Prompt::read(map).unwrap();
         let patch = Patch::parse(json!({"name": "a", "title": "B", "description": null})).unwrap();
-        patch.apply(&mut prompt, &mut map, Timestamp(0)).unwrap();
+        let changes = patch.apply(&mut prompt, Timestamp(0)).unwrap();
+        let stamp = json!("1970-01-01T00:00:00.000Z");
         assert_eq!(
-            Value::Object(map).to_string(),
-            r#"{"x":1,"tags":["t"],"name":"a","title":"B","messages":[{"role":"user","content":{"type":"text","text":"hi"},"note":"mine"}],"y":[2],"updated":"1970-01-01T00:00:00.000Z"}"#
+            changes,
+            [("title", Some(json!("B"))), ("description", None), ("updated", Some(stamp))]
         );
         assert_eq!((prompt.title.as_str(), prompt.description), ("B", None));
+        assert_eq!(prompt.tags, ["t"]);
         assert!(Patch::parse(json!({"name": "a", "colour": 1})).is_err());
         assert!(Patch::parse(json!({"name": "a"})).unwrap().is_empty());
     }

@@ -11,9 +11,18 @@ use crate::domain::Result;
 pub enum Part<'a> {
     Text(&'a str),
     /// `{{name}}`, `{{name|default}}`. `whole` is the placeholder as it was written.
-    Variable { name: &'a str, default: Option<&'a str>, whole: &'a str },
+    Variable {
+        name: &'a str,
+        default: Option<&'a str>,
+        whole: &'a str,
+    },
     /// `{{note:path#Heading}}`: a section of the vault, or a whole page.
-    Note { path: &'a str, heading: Option<&'a str>, default: Option<&'a str>, whole: &'a str },
+    Note {
+        path: &'a str,
+        heading: Option<&'a str>,
+        default: Option<&'a str>,
+        whole: &'a str,
+    },
 }
 
 /// Cuts a text into its parts. `\{{name}}` is the literal text `{{name}}`.
@@ -183,7 +192,10 @@ mod tests {
             (r"\{{#each}} \n \{", r"\{{#each}} \n \{"),
             ("{{note:guides/setup.md#First steps}}", "<guides/setup.md|First steps>"),
             ("{{note: заметки/план }}", "<заметки/план|>"),
-            ("${{ secrets.KEY }} {{/if}} {{ }} {{}} {{[-A|--all]}} {{a", "${{ secrets.KEY }} {{/if}} {{ }} {{}} {{[-A|--all]}} {{a"),
+            (
+                "${{ secrets.KEY }} {{/if}} {{ }} {{}} {{[-A|--all]}} {{a",
+                "${{ secrets.KEY }} {{/if}} {{ }} {{}} {{[-A|--all]}} {{a",
+            ),
         ] {
             assert_eq!(fill(text, &values), expected, "{text}");
         }

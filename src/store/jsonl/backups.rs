@@ -191,7 +191,12 @@ mod tests {
     #[test]
     fn backups_of_another_program_count_and_other_files_do_not() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["user.jsonl.20250101-000000", "user.jsonl.20250101-000001.pre-restore", "user.jsonl.old", "notes"] {
+        for name in [
+            "user.jsonl.20250101-000000",
+            "user.jsonl.20250101-000001.pre-restore",
+            "user.jsonl.old",
+            "notes",
+        ] {
             fs::File::create(folder.path().join(name)).unwrap();
         }
         let backups = Backups::new(folder.path().to_owned(), "user.jsonl", 10);

@@ -1,6 +1,9 @@
 //! What survives when writers die, and when many write at once. The writers are this test binary,
 //! started again with the name of the hidden test below.
-#![expect(clippy::disallowed_methods, reason = "a hidden test takes its orders from the environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a hidden test takes its orders from the environment"
+)]
 
 use std::{
     fs,
@@ -32,7 +35,9 @@ fn writer(folder: &Path, prefix: &str, count: usize, stop: &str) -> Child {
 #[ignore = "started by the other tests of this file"]
 fn writer_process() {
     let Ok(orders) = std::env::var(ORDERS) else { return };
-    let [folder, prefix, count, stop] = orders.split('\n').collect::<Vec<_>>()[..] else { panic!() };
+    let [folder, prefix, count, stop] = orders.split('\n').collect::<Vec<_>>()[..] else {
+        panic!()
+    };
     let say = |text: &str| {
         let mut out = io::stdout();
         writeln!(out, "{text}").unwrap();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::fields::Fields;
 use crate::{
     domain::prompt::{Prompt, check_name},
     store::prompts::{Origin, Problem, Stored},
@@ -50,11 +51,6 @@ impl Line {
 
     fn is_named(&self, name: &str) -> bool {
         self.prompt().is_some_and(|stored| stored.prompt.name == name)
-    }
-
-    /// The object as it stands in the file.
-    pub fn map(&self) -> Result<Map<String, Value>, String> {
-        read_map(&self.raw)
     }
 }
 
@@ -114,15 +110,23 @@ impl Lines {
         self.0.push(Line { raw: raw.into(), holds: Holds::Prompt(Arc::new(stored)) });
     }
 
-    /// Puts a changed prompt in the place of the old one; the line keeps its mark and its ending.
-    pub fn replace(&mut self, at: usize, map: Map<String, Value>, prompt: Prompt) -> Arc<Stored> {
+    /// Puts a changed prompt in the place of the old one. The line keeps its mark, its ending, and
+    /// every field that did not change as it was written.
+    pub fn replace(
+        &mut self,
+        at: usize,
+        changes: Vec<(&'static str, Option<Value>)>,
+        prompt: Prompt,
+    ) -> Result<Arc<Stored>, String> {
         let old = &self.0[at].raw;
         let mark: &[u8] = if old.starts_with(BOM) { BOM } else { b"" };
         let ending = &old[old.trim_ascii_end().len()..];
-        let raw = [mark, Value::Object(map).to_string().as_bytes(), ending].concat();
+        let mut fields = Fields::read(&old[mark.len()..])?;
+        changes.into_iter().for_each(|(name, value)| fields.set(name, value));
+        let raw = [mark, fields.to_string().as_bytes(), ending].concat();
         let stored = Arc::new(Stored { prompt, origin: Origin::User });
         self.0[at] = Line { raw: raw.into(), holds: Holds::Prompt(stored.clone()) };
-        stored
+        Ok(stored)
     }
 
     /// Removes every line of that name, so that no hidden one takes its place.
@@ -186,15 +190,15 @@ mod tests {
 
     use super::*;
 
-    const A: &str = r#"{"name":"a","title":"A","zeta":1.10,"messages":[{"role":"user","content":{"type":"text","text":"x"}}],"alpha":{"b":2,"a":1}}"#;
+    const A: &str = r#"{"name":"a","title":"A","zeta":1.10,"messages":[{"role":"user","content":{"type":"text","text":"x"}}],"alpha":{"b":2, "x":1}}"#;
 
     fn read(text: &[u8]) -> Lines {
         Lines::read(text, Origin::User, &Lines::default())
     }
 
     fn prompt(name: &str) -> Prompt {
-        let map = read(A.as_bytes()).0[0].map().unwrap();
-        Prompt { name: name.into(), ..Prompt::read(map).unwrap() }
+        let lines = read(A.as_bytes());
+        Prompt { name: name.into(), ..lines.0[0].prompt().unwrap().prompt.clone() }
     }
 
     #[test]
@@ -215,16 +219,22 @@ mod tests {
         let mut lines = read(text.as_bytes());
         assert_eq!(lines.prompts().count(), 2);
         lines.remove("a");
-        assert_eq!(lines.bytes(), format!("\u{feff}{}\r\n", A.replace(r#""a""#, r#""b""#)).into_bytes());
+        assert_eq!(
+            lines.bytes(),
+            format!("\u{feff}{}\r\n", A.replace(r#""a""#, r#""b""#)).into_bytes()
+        );
         let at = lines.position("b").unwrap();
-        let map = lines.0[at].map().unwrap();
-        lines.replace(at, map.clone(), prompt("b"));
-        assert_eq!(lines.bytes(), format!("\u{feff}{}\r\n", Value::Object(map)).into_bytes());
+        lines.replace(at, vec![("title", Some("B".into()))], prompt("b")).unwrap();
+        let expected = A.replace(r#""a""#, r#""b""#).replace(r#""A""#, r#""B""#);
+        assert_eq!(lines.bytes(), format!("\u{feff}{expected}\r\n").into_bytes());
     }
 
     #[test]
     fn problems_name_the_line_and_the_reason() {
-        let text = format!("{A}\n\n{{oops\n[1]\n{{\"name\":\"b\"}}\n{A}\n{}\n", A.replace(r#""a""#, r#""a-b""#));
+        let text = format!(
+            "{A}\n\n{{oops\n[1]\n{{\"name\":\"b\"}}\n{A}\n{}\n",
+            A.replace(r#""a""#, r#""a-b""#)
+        );
         let lines = read(text.as_bytes());
         let problems = lines.problems("user.jsonl");
         let told: Vec<_> = problems.iter().map(|p| (p.line, p.broken)).collect();
@@ -279,8 +289,8 @@ mod tests {
             let mut changed = read(&bytes);
             let before = changed.clone();
             if let Some(at) = changed.position("a") {
-                let map = changed.0[at].map().unwrap();
-                changed.replace(at, map, prompt("renamed"));
+                let renamed = vec![("name", Some("renamed".into()))];
+                changed.replace(at, renamed, prompt("renamed")).unwrap();
                 for (number, (old, new)) in before.0.iter().zip(&changed.0).enumerate() {
                     prop_assert!(number == at || old.raw == new.raw);
                 }

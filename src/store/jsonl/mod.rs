@@ -14,6 +14,7 @@ mod builtin;
 mod completions;
 #[cfg(test)]
 mod crash;
+mod fields;
 mod lines;
 mod replace;
 mod snapshot;
@@ -310,17 +311,16 @@ impl Prompts for JsonlPrompts {
         let (stored, _) = self.change(|lines, snapshot| {
             let found = writable(snapshot, &name, "update")?;
             let at = lines.position(&found.prompt.name).ok_or_else(|| not_found(&name))?;
-            let mut map = lines.0[at].map().map_err(Error::internal)?;
             let mut prompt = found.prompt.clone();
             let checked = patch.arguments.is_some() || patch.messages.is_some();
-            patch.clone().apply(&mut prompt, &mut map, Timestamp::now())?;
+            let changes = patch.clone().apply(&mut prompt, Timestamp::now())?;
             if checked {
                 check_placeholders(&prompt)?;
             }
             if prompt.name != found.prompt.name && snapshot.find(&prompt.name).is_some() {
                 return Err(taken(&prompt.name));
             }
-            Ok(lines.replace(at, map, prompt))
+            lines.replace(at, changes, prompt).map_err(Error::internal)
         })?;
         Ok(stored)
     }

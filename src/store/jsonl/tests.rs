@@ -6,7 +6,10 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::{domain::{Code, prompt::Draft}, store::prompts::Prompts};
+use crate::{
+    domain::{Code, prompt::Draft},
+    store::prompts::Prompts,
+};
 
 struct Library {
     folder: tempfile::TempDir,
@@ -67,7 +70,10 @@ fn the_workflow_of_the_seed() {
 
     library.store.delete("perf_analysis").unwrap();
     let gone = library.store.get("perf_analysis").unwrap_err();
-    assert_eq!((gone.code, gone.message.as_str()), (Code::InvalidParams, "Prompt not found: perf_analysis"));
+    assert_eq!(
+        (gone.code, gone.message.as_str()),
+        (Code::InvalidParams, "Prompt not found: perf_analysis")
+    );
     assert_eq!(library.file(), "");
 }
 
@@ -86,12 +92,27 @@ fn a_refused_change_changes_nothing_and_leaves_no_backup() {
         (library.create("open", "{{x}}").unwrap_err(), "`{{x}}` is not declared"),
         (library.update(json!({})).unwrap_err(), "Prompt name is required"),
         (library.update(json!({"name": "mine"})).unwrap_err(), "nothing to update"),
-        (library.update(json!({"name": "none", "title": "T"})).unwrap_err(), "Prompt not found: none"),
-        (library.update(json!({"name": "mine", "title": null})).unwrap_err(), "Prompt title is required"),
-        (library.update(json!({"name": "mine", "messages": null})).unwrap_err(), "At least one message"),
-        (library.update(json!({"name": "mine", "newName": "other"})).unwrap_err(), "already exists: other"),
+        (
+            library.update(json!({"name": "none", "title": "T"})).unwrap_err(),
+            "Prompt not found: none",
+        ),
+        (
+            library.update(json!({"name": "mine", "title": null})).unwrap_err(),
+            "Prompt title is required",
+        ),
+        (
+            library.update(json!({"name": "mine", "messages": null})).unwrap_err(),
+            "At least one message",
+        ),
+        (
+            library.update(json!({"name": "mine", "newName": "other"})).unwrap_err(),
+            "already exists: other",
+        ),
         (library.update(json!({"name": "mine", "newName": "a b"})).unwrap_err(), "contains ` `"),
-        (library.update(json!({"name": "code_review", "title": "T"})).unwrap_err(), "Cannot update built-in"),
+        (
+            library.update(json!({"name": "code_review", "title": "T"})).unwrap_err(),
+            "Cannot update built-in",
+        ),
         (library.store.delete("code_review").unwrap_err(), "Cannot delete built-in"),
         (library.store.delete("none").unwrap_err(), "Prompt not found: none"),
         (library.store.delete("").unwrap_err(), "Prompt name is required"),
@@ -111,10 +132,17 @@ fn lines_that_cannot_be_read_stay_byte_for_byte() {
     library.write(kept);
     assert_eq!(library.store.problems().unwrap().len(), 2);
     library.create("a", "x").unwrap();
-    assert!(library.file().starts_with(&format!("{kept}\r\n{{\"name\":\"a\"")), "{}", library.file());
+    assert!(
+        library.file().starts_with(&format!("{kept}\r\n{{\"name\":\"a\"")),
+        "{}",
+        library.file()
+    );
     library.update(json!({"name": "b", "title": "C", "tags": ["t"]})).unwrap();
     let changed = library.file();
-    assert!(changed.contains("{\"name\":\"b\",\"x\":1.10,\"title\":\"C\",\"messages\""), "{changed}");
+    assert!(
+        changed.contains("{\"name\":\"b\",\"x\":1.10,\"title\":\"C\",\"messages\""),
+        "{changed}"
+    );
     assert!(changed.contains("\"y\":{\"z\":[]},\"tags\":[\"t\"],\"updated\""), "{changed}");
     library.store.delete("a").unwrap();
     library.store.delete("b").unwrap();
@@ -142,7 +170,8 @@ fn an_edit_by_hand_is_seen_at_once_and_an_unchanged_file_is_not_read_again() {
 
     std::thread::sleep(std::time::Duration::from_millis(30));
     library.store.list(None, 100).unwrap();
-    let (reads, version) = (library.store.state().reads, library.store.version().unwrap());
+    let version = library.store.version().unwrap();
+    let reads = library.store.state().reads;
     for _ in 0..100 {
         library.store.list(None, 100).unwrap();
         library.store.find("a").unwrap();
@@ -180,8 +209,9 @@ fn pages_are_ordered_by_name_and_survive_changes_between_them() {
     sorted.dedup();
     assert_eq!(names, sorted);
     assert!(names.contains(&"日本".to_owned()) && names.contains(&"жук".to_owned()));
-    assert_eq!(library.store.list(Some(""), 1000).unwrap().prompts.len(), names.len());
-    for bad in ["!", "2", "bm9wZQ"] {
+    let first = library.store.list(Some(""), 3).unwrap().prompts;
+    assert_eq!(first, library.store.list(None, 3).unwrap().prompts);
+    for bad in ["!", "2", "YWJj"] {
         assert_eq!(library.store.list(Some(bad), 2).unwrap_err().code, Code::InvalidParams);
     }
 }
@@ -221,7 +251,8 @@ fn only_the_newest_backups_are_kept() {
     }
     assert_eq!(library.backups(), 10);
     let newest = &library.store.backups().unwrap()[0];
-    let kept = fs::read_to_string(library.folder.path().join("backups").join(&newest.name)).unwrap();
+    let kept =
+        fs::read_to_string(library.folder.path().join("backups").join(&newest.name)).unwrap();
     assert_eq!(kept.lines().count(), 24);
 }
 
@@ -235,7 +266,11 @@ fn a_hexai_folder_opens_in_place() {
              \"created\":\"2026-02-10T19:28:27.1+02:00\",\"updated\":\"2026-02-10T19:28:27.1+02:00\"}}\n"
         )
     };
-    fs::write(library.folder.path().join("default.jsonl"), line("theirs", "D") + &line("both", "D")).unwrap();
+    fs::write(
+        library.folder.path().join("default.jsonl"),
+        line("theirs", "D") + &line("both", "D"),
+    )
+    .unwrap();
     library.write(&(line("both", "U") + &line("code_review", "U") + &line("with-hyphen", "U")));
     let origin = |name: &str| library.store.get(name).unwrap().origin;
     assert_eq!(origin("theirs"), Origin::Default);
