@@ -14,6 +14,7 @@ pub mod note;
 pub mod outline;
 pub mod plain;
 pub mod split;
+pub mod template;
 pub mod window;
 
 pub use count::{Counts, count};

@@ -5,7 +5,9 @@
 
 pub mod cards;
 pub mod items;
+pub mod jsonl;
 pub mod pages;
+pub mod prompts;
 pub mod sqlite;
 pub mod tokens;
 
@@ -14,6 +16,7 @@ use std::sync::Arc;
 pub use cards::Cards;
 pub use items::Items;
 pub use pages::Pages;
+pub use prompts::Prompts;
 pub use tokens::Tokens;
 
 /// Everything durable, whatever database is behind it.
