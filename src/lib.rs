@@ -7,7 +7,7 @@ pub mod app;
 pub mod cli;
 pub mod config;
 pub mod domain;
-pub mod index;
+pub mod embed;
 pub mod markdown;
 pub mod serve;
 pub mod store;
