@@ -48,6 +48,9 @@ pub trait Cards: Send + Sync {
     /// it. The difference of two such lists is what the index has to follow.
     fn stamps(&self) -> Result<Vec<(String, u64)>>;
 
+    /// The stamp of one card, as `stamps` has it; `None` when it is gone.
+    fn stamp(&self, id: &str) -> Result<Option<u64>>;
+
     /// Another number when some other connection has changed the database since.
     fn data_version(&self) -> Result<i64>;
 }

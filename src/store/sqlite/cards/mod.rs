@@ -346,6 +346,12 @@ impl Cards for SqliteCards {
         Ok(inner.snapshot.stamps())
     }
 
+    fn stamp(&self, id: &str) -> Result<Option<u64>> {
+        let inner = self.lock()?;
+        snapshot::stamp_of(&inner.connection, &inner.layout, id)
+            .map_err(|error| fail(error, "read the card"))
+    }
+
     fn data_version(&self) -> Result<i64> {
         data_version(&self.lock()?.connection)
             .map_err(|error| fail(error, "read the card database"))

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use rusqlite::{Connection, Row, types::ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
 use serde_json::Value as Json;
 
 use super::{dates, fold::fold, layout::Layout, row};
@@ -262,6 +262,18 @@ fn entry(row: &Row<'_>, stamp: u64) -> rusqlite::Result<Entry> {
         },
         folded: None,
     })
+}
+
+/// The stamp of one row; `None` when it is gone.
+pub fn stamp_of(
+    connection: &Connection,
+    layout: &Layout,
+    id: &str,
+) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached(&format!(r#"SELECT {} FROM "Note" WHERE "id" = ?1"#, columns(layout)))?
+        .query_row([id], stamp)
+        .optional()
 }
 
 /// A number over every column read; the same on every machine and in every version.
