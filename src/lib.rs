@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod embed;
+pub mod index;
 pub mod markdown;
 pub mod serve;
 pub mod store;

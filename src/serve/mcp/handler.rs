@@ -102,7 +102,7 @@ impl ServerHandler for Handler {
         let mut config = ServerConfig::new(capabilities.build());
         config.server_info = Implementation::new("notewell", env!("CARGO_PKG_VERSION"));
         config.server_info.title = Some("Notewell".into());
-        config.instructions = Some(self.hub.app.instructions(&self.link.caller, None));
+        config.instructions = Some(self.hub.app.greeting(&self.link.caller, None));
         config
     }
 
@@ -115,7 +115,7 @@ impl ServerHandler for Handler {
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
         result.instructions =
-            Some(self.hub.app.instructions(&link.caller, link.method.as_deref()));
+            Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(result)
     }
 
@@ -126,7 +126,7 @@ impl ServerHandler for Handler {
         let link = self.link(&context);
         let mut info = self.get_info();
         info.instructions =
-            Some(self.hub.app.instructions(&link.caller, link.method.as_deref()));
+            Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
@@ -147,7 +147,7 @@ impl ServerHandler for Handler {
         let (tools, next) = self
             .run(&context, move |app, link, _, _| {
                 let from = Cursor::read(cursor(request))?;
-                let all = tools::list(app, &link.caller, link.toolsets)?;
+                let all = tools::list(app, &link.caller, link.toolsets, link.author.as_deref())?;
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
@@ -178,7 +178,8 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let result = self
             .run(&context, move |app, link, progress, patience| {
-                let around = tools::Call { toolsets: link.toolsets, progress, patience };
+                let author = link.author.as_deref();
+                let around = tools::Call { toolsets: link.toolsets, author, progress, patience };
                 match tools::call(app, &link.caller, &name, arguments, &around) {
                     // What fails outside is an answer that the model can read and act on.
                     Err(error) if error.code == Code::Outside => Ok(Err(error)),
