@@ -5,6 +5,7 @@ pub mod demo;
 pub mod doctor;
 mod events;
 pub mod page;
+pub mod prompts;
 pub mod tokens;
 
 pub use events::{Event, Events};
