@@ -276,7 +276,7 @@ fn read_page(path: &Path, bytes: &[u8]) -> Result<Found> {
 
 fn plain(title: String, text: String) -> Prompt {
     Prompt {
-        name: title.clone(),
+        name: slug(&title),
         title,
         description: None,
         arguments: Vec::new(),

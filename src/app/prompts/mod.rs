@@ -9,7 +9,7 @@ mod markdown;
 mod render;
 mod sync;
 
-pub use document::{document, stamps, text};
+pub use document::{document, stamps};
 pub use export::{Exported, Form, export};
 pub use import::{Imported, import};
 pub use markdown::{read as read_markdown, write as write_markdown};
