@@ -212,7 +212,7 @@ impl App {
         Ok(())
     }
 
-    fn sync_prompts(&self) -> Result<Synced> {
+    pub(super) fn sync_prompts(&self) -> Result<Synced> {
         let version = self.prompts.version()?;
         let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == Some(version) {

@@ -21,7 +21,7 @@ pub fn document(prompt: &Prompt, pid: Pid) -> Document {
 }
 
 /// What `document` cuts into passages; a passage's range counts in this text.
-fn text(prompt: &Prompt) -> String {
+pub fn text(prompt: &Prompt) -> String {
     let parts: Vec<&str> =
         prompt.description.as_deref().into_iter().chain(prompt.texts()).collect();
     // A blank line first, so that a prompt that begins with `---` is not taken for frontmatter.
