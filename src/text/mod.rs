@@ -3,11 +3,19 @@
 //! This room is pure: it reads no file, keeps no state between calls but caches, and never fails.
 //! Any string is a valid input. It refuses to know what a note, a field or an index is.
 
+pub mod analyse;
+mod compound;
+mod fold;
+mod grams;
+mod han_table;
 pub mod lang;
 pub mod script;
 pub mod sentences;
+mod stem;
+pub mod typo;
 pub mod words;
 
+pub use analyse::{Analyser, Kind, Mode, Term, Token};
 pub use lang::Lang;
 
 /// Grows whenever the terms of some text change, so that an index knows to rebuild itself.

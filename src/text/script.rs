@@ -134,12 +134,15 @@ fn of_rare(c: char) -> Script {
         0xB80..=0xBFF => Script::Tamil,
         0x530..=0x58F | 0xFB13..=0xFB17 => Script::Armenian,
         0x1C80..=0x1C8F | 0x2DE0..=0x2DFF | 0xA640..=0xA69F => Script::Cyrillic,
-        0x2B0..=0x2FF
+        0x2B0..=0x2BB
+        | 0x2BD..=0x2FF
         | 0x1D00..=0x1DBF
         | 0x2071..=0x209C
         | 0x2100..=0x218F
         | 0x1_D400..=0x1_D6A5 => Script::Latin,
         0x1_D6A8..=0x1_D7CB => Script::Greek,
+        // The letter apostrophe is an apostrophe.
+        0x2BC => Script::None,
         _ => Script::Alphabet,
     }
 }

@@ -1,0 +1,167 @@
+//! Snowball stems, remembered: a vault repeats its words, and a stem costs as much as the rest of
+//! the analysis of a word ten times over.
+
+use frostem::{Algorithm, Stemmer};
+
+use super::lang::Lang;
+use super::script::Script;
+
+/// A power of two. 64 bytes each, so a thread's memory stays at one megabyte.
+const SLOTS: usize = 1 << 14;
+const ROOM: usize = 61;
+
+/// The language whose stem every word of a script gets, whatever the text is in.
+///
+/// This is what makes a query of one word agree with a long note.
+pub(super) fn base_lang(script: Script) -> Option<Lang> {
+    Some(match script {
+        Script::Latin => Lang::English,
+        Script::Cyrillic => Lang::Russian,
+        Script::Greek => Lang::Greek,
+        Script::Arabic => Lang::Arabic,
+        Script::Devanagari => Lang::Hindi,
+        Script::Tamil => Lang::Tamil,
+        Script::Armenian => Lang::Armenian,
+        _ => return None,
+    })
+}
+
+/// The further languages of a script, whose stems are kept apart by a tag.
+pub(super) fn further_langs(script: Script) -> &'static [Lang] {
+    match script {
+        Script::Latin => &[
+            Lang::German,
+            Lang::French,
+            Lang::Spanish,
+            Lang::Italian,
+            Lang::Portuguese,
+            Lang::Dutch,
+            Lang::Swedish,
+            Lang::Turkish,
+        ],
+        Script::Cyrillic => &[Lang::Ukrainian],
+        _ => &[],
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// `Lang` plus one; zero for a slot never used.
+    lang: u8,
+    word: u8,
+    stem: u8,
+    bytes: [u8; ROOM],
+}
+
+/// A direct-mapped memory of stems: a new word takes the place of the old one in its slot.
+pub(super) struct Stems {
+    slots: Vec<Slot>,
+    spare: String,
+}
+
+impl Stems {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: vec![Slot { lang: 0, word: 0, stem: 0, bytes: [0; ROOM] }; SLOTS],
+            spare: String::new(),
+        }
+    }
+
+    /// The stem of a word in lower case.
+    pub(super) fn stem<'a>(&'a mut self, lang: Lang, word: &'a str) -> &'a str {
+        let Some(algorithm) = lang.algorithm() else { return word };
+        let tag = lang as u8 + 1;
+        let index = hash(tag, word.as_bytes()) as usize & (SLOTS - 1);
+        let len = word.len();
+        let slot = &self.slots[index];
+        if slot.lang == tag
+            && usize::from(slot.word) == len
+            && &slot.bytes[..len] == word.as_bytes()
+        {
+            let slot = &self.slots[index];
+            return std::str::from_utf8(&slot.bytes[len..len + usize::from(slot.stem)])
+                .unwrap_or(word);
+        }
+        self.learn(algorithm, tag, index, word)
+    }
+
+    fn learn<'a>(
+        &'a mut self,
+        algorithm: Algorithm,
+        tag: u8,
+        index: usize,
+        word: &'a str,
+    ) -> &'a str {
+        let stem = Stemmer::new(algorithm).stem(word);
+        let (len, total) = (word.len(), word.len() + stem.len());
+        if total > ROOM {
+            self.spare.clear();
+            self.spare.push_str(&stem);
+            return &self.spare;
+        }
+        let slot = &mut self.slots[index];
+        slot.lang = tag;
+        slot.word = len as u8;
+        slot.stem = stem.len() as u8;
+        slot.bytes[..len].copy_from_slice(word.as_bytes());
+        slot.bytes[len..total].copy_from_slice(stem.as_bytes());
+        std::str::from_utf8(&slot.bytes[len..total]).unwrap_or(word)
+    }
+}
+
+/// Multiplies eight bytes at a time; the high bits are the good ones.
+fn hash(tag: u8, bytes: &[u8]) -> u64 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut state = u64::from(tag) ^ (bytes.len() as u64) << 8;
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(chunk);
+        state = (state.rotate_left(5) ^ u64::from_le_bytes(eight)).wrapping_mul(ODD);
+    }
+    for byte in chunks.remainder() {
+        state = (state << 8) ^ (state >> 56) ^ u64::from(*byte);
+    }
+    state.wrapping_mul(ODD) >> 40
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remembered_stems_are_the_stems() {
+        let mut stems = Stems::new();
+        let words = ["running", "runs", "субботу", "суббота", "connection", "a", "", "häusern"];
+        for _ in 0..2 {
+            for word in words {
+                for lang in [Lang::English, Lang::Russian, Lang::German] {
+                    let direct = Stemmer::new(lang.algorithm().unwrap()).stem(word).into_owned();
+                    assert_eq!(stems.stem(lang, word), direct);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_share_a_slot_do_not_mix() {
+        let mut stems = Stems::new();
+        for round in 0..2 {
+            for number in 0..40_000_u32 {
+                let word: String = format!("{number}")
+                    .bytes()
+                    .map(|digit| char::from(digit - b'0' + b'a'))
+                    .collect();
+                let direct = Stemmer::new(Algorithm::English).stem(&word).into_owned();
+                assert_eq!(stems.stem(Lang::English, &word), direct, "round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn very_long_words_pass_through() {
+        let word = "я".repeat(64);
+        assert_eq!(Stems::new().stem(Lang::Hebrew, &word), word);
+        assert!(!Stems::new().stem(Lang::Russian, &word).is_empty());
+    }
+}
