@@ -11,6 +11,9 @@ CREATE TABLE items (
     UNIQUE (kind, key)
 ) STRICT;
 
+-- Finds the item that went when another with the same content comes: a move seen in two halves.
+CREATE INDEX gone_items ON items (kind, stamp) WHERE gone = 1;
+
 -- What derived state follows. One row an item: a later change takes a new, higher number.
 CREATE TABLE changes (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,10 +36,15 @@ CREATE TABLE pages (
     size     INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     hash     BLOB NOT NULL,
-    -- What the frontmatter says, as JSON.
+    free     INTEGER NOT NULL,
+    -- The tool that this page is.
+    method   TEXT,
+    -- What the page says of itself, and where it links to, as JSON.
     facts    TEXT NOT NULL,
     UNIQUE (vault, path)
 ) STRICT;
+
+CREATE INDEX methods ON pages (method) WHERE method IS NOT NULL;
 
 -- Files of a vault that are not in the library, and why.
 CREATE TABLE skipped (

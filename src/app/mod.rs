@@ -1,5 +1,6 @@
 //! The composition root, and the use cases that touch two rooms or more: one file per noun.
 
+pub mod cards;
 pub mod demo;
 pub mod doctor;
 mod events;
@@ -18,6 +19,7 @@ use crate::{
 pub struct App {
     pub config: Config,
     pub store: Store,
+    pub cards: cards::CardRoom,
     pub events: Events,
 }
 
@@ -25,7 +27,8 @@ impl App {
     /// Opens the library. Cheap: nothing here grows with the size of the library.
     pub fn open(config: Config) -> Result<Self> {
         let store = store::sqlite::open(&config.data)?;
-        Ok(Self { config, store, events: Events::default() })
+        let cards = cards::CardRoom::new(&config, store.items.clone());
+        Ok(Self { config, store, cards, events: Events::default() })
     }
 
     /// Starts what follows the library while the process runs.

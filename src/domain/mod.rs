@@ -4,19 +4,23 @@
 //! and no clock other than the one it is handed.
 
 pub mod call;
+pub mod card;
 pub mod chunk;
 pub mod error;
 pub mod item;
 pub mod page;
+pub mod prompt;
 pub mod query;
 pub mod time;
 pub mod user;
 
 pub use call::{Patience, Progress, Silent};
+pub use card::Card;
 pub use chunk::{Chunk, Document};
 pub use error::{Code, Error, Result};
 pub use item::{Kind, MatchId, Pid};
 pub use page::{Page, VaultPath};
+pub use prompt::Prompt;
 pub use query::Filters;
 pub use time::Timestamp;
 pub use user::{Caller, Scope};

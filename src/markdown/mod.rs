@@ -5,14 +5,21 @@
 
 pub mod blocks;
 pub mod chunk;
+pub mod count;
+pub mod edit;
 pub mod frontmatter;
+pub mod html;
 pub mod links;
 pub mod note;
 pub mod outline;
 pub mod plain;
 pub mod split;
+pub mod template;
 pub mod window;
 
+pub use count::{Counts, count};
+pub use edit::set_field;
+pub use html::{Embedded, Resolve, render};
 pub use links::{Link, LinkKind, LinkTarget};
 pub use note::Note;
 pub use outline::{Outline, Section};

@@ -3,15 +3,20 @@
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
 
+pub mod cards;
 pub mod items;
+pub mod jsonl;
 pub mod pages;
+pub mod prompts;
 pub mod sqlite;
 pub mod tokens;
 
 use std::sync::Arc;
 
+pub use cards::Cards;
 pub use items::Items;
 pub use pages::Pages;
+pub use prompts::Prompts;
 pub use tokens::Tokens;
 
 /// Everything durable, whatever database is behind it.

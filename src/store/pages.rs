@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use crate::domain::{Pid, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Page, Pid, Result, Timestamp};
 
 use super::items::Synced;
 
@@ -17,7 +19,7 @@ pub struct VaultRow {
 }
 
 /// A page as it was when last read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PageRow {
     pub pid: Pid,
     pub vault: String,
@@ -25,12 +27,19 @@ pub struct PageRow {
     pub size: u64,
     pub mtime_ns: i64,
     pub hash: [u8; 32],
-    /// The page's facts as JSON; `app` knows their shape.
-    pub facts: String,
+    pub facts: Facts,
+}
+
+/// What a page says of itself and where it links to, as of its last reading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub page: Page,
+    /// The targets of its links within the vault, as written.
+    pub links: Vec<String>,
 }
 
 /// One thing that happened to a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum PageChange {
     /// New, changed or moved: `pid` is given when the page is known.
     Put {
@@ -48,14 +57,14 @@ pub enum PageChange {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewPage {
     pub vault: String,
     pub path: String,
     pub size: u64,
     pub mtime_ns: i64,
     pub hash: [u8; 32],
-    pub facts: String,
+    pub facts: Facts,
 }
 
 pub trait Pages: Send + Sync {
@@ -75,6 +84,12 @@ pub trait Pages: Send + Sync {
 
     /// Every live page of a vault, by path.
     fn of_vault(&self, vault: &str) -> Result<Vec<PageRow>>;
+
+    /// Live pages by pid, after `after`; with `only_free`, those that everybody may see.
+    fn list(&self, after: Option<Pid>, limit: usize, only_free: bool) -> Result<Vec<PageRow>>;
+
+    /// Every page that is a method, by vault and path.
+    fn methods(&self) -> Result<Vec<PageRow>>;
 
     /// Applies changes and logs them, in one transaction. Order matters: a move frees its old path.
     fn apply(&self, changes: &[PageChange]) -> Result<Synced>;

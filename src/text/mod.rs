@@ -12,6 +12,7 @@ pub mod lang;
 pub mod script;
 pub mod sentences;
 mod stem;
+pub mod tokens;
 pub mod typo;
 pub mod words;
 

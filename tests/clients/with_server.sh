@@ -48,6 +48,7 @@ if [ -z "$SERVER_TOKEN" ]; then
     exit 1
 fi
 
+: >"$dir/stdout"
 env "${anonymous[@]}" "$SERVER_BIN" serve --listen 127.0.0.1:0 "${common[@]}" "${vault[@]}" \
     >"$dir/stdout" 2>"$dir/stderr" </dev/null &
 server=$!

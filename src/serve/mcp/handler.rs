@@ -163,8 +163,16 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
         #[cfg(feature = "conformance")]
-        if let Some(answer) = super::conformance::call_tool(&request, &context).await {
-            return answer;
+        {
+            use super::conformance::{Change, call_tool};
+            let events = &self.hub.app.events;
+            let tell = |change| match change {
+                Change::Tools => events.send(&crate::app::Event::Tools),
+                Change::Prompts => events.send(&crate::app::Event::Prompts),
+            };
+            if let Some(answer) = call_tool(&request, &context, tell).await {
+                return answer;
+            }
         }
         let name = request.name.into_owned();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
@@ -183,6 +191,96 @@ impl ServerHandler for Handler {
             Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
         }
         .into())
+    }
+
+    #[cfg(feature = "conformance")]
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        super::conformance::get_tool(name)
+    }
+
+    #[cfg(feature = "conformance")]
+    async fn set_level(
+        &self,
+        _request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListPromptsResult, ErrorData> {
+        let prompts = Vec::new();
+        #[cfg(feature = "conformance")]
+        let prompts = [prompts, super::conformance::list_prompts()].concat();
+        Ok(ListPromptsResult::with_all_items(prompts))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<GetPromptResponse, ErrorData> {
+        #[cfg(feature = "conformance")]
+        if let Some(answer) = super::conformance::get_prompt(&request) {
+            return Ok(answer);
+        }
+        Err(error_data(Error::invalid_params(format!(
+            "no prompt is called `{}`; `prompts/list` names those there are",
+            request.name
+        ))))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListResourcesResult, ErrorData> {
+        let resources = Vec::new();
+        #[cfg(feature = "conformance")]
+        let resources = [resources, super::conformance::list_resources()].concat();
+        Ok(ListResourcesResult::with_all_items(resources))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = Vec::new();
+        #[cfg(feature = "conformance")]
+        let templates = [templates, super::conformance::list_resource_templates()].concat();
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ReadResourceResponse, ErrorData> {
+        #[cfg(feature = "conformance")]
+        if let Some(answer) = super::conformance::read_resource(&request.uri) {
+            return Ok(answer.into());
+        }
+        Err(ErrorData::resource_not_found(
+            format!("there is no resource `{}`", request.uri),
+            Some(serde_json::json!({ "uri": request.uri })),
+        ))
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CompleteResult, ErrorData> {
+        #[cfg(feature = "conformance")]
+        if let Some(answer) = super::conformance::complete(&request) {
+            return answer;
+        }
+        drop(request);
+        Ok(CompleteResult::default())
     }
 
     async fn on_custom_request(

@@ -114,10 +114,28 @@ fn live(db: &Connection, kind: Kind) -> rusqlite::Result<HashMap<String, i64>> {
         .collect()
 }
 
-fn lookup(db: &Connection, kind: Kind, key: &str) -> rusqlite::Result<Option<Item>> {
+pub(super) fn lookup(db: &Connection, kind: Kind, key: &str) -> rusqlite::Result<Option<Item>> {
     db.prepare_cached(&format!("SELECT {COLUMNS} FROM items WHERE kind = ?1 AND key = ?2"))?
         .query_row(params![kind.as_str(), key], item)
         .optional()
+}
+
+/// The one item of that content that went, when there is just one.
+pub(super) fn sole_gone(
+    tx: &Transaction<'_>,
+    kind: Kind,
+    stamp: i64,
+) -> rusqlite::Result<Option<Pid>> {
+    let found: Vec<i64> = tx
+        .prepare_cached(
+            "SELECT pid FROM items WHERE kind = ?1 AND stamp = ?2 AND gone = 1 LIMIT 2",
+        )?
+        .query_map(params![kind.as_str(), stamp], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(match found.as_slice() {
+        [only] => Some(Pid(*only)),
+        _ => None,
+    })
 }
 
 /// Puts an item in the registry, reviving a buried one; logs it unless nothing changed.

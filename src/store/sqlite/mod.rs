@@ -1,6 +1,7 @@
 //! The embedded database: one SQLite file in the data directory, in WAL mode, so that several
 //! processes read while one writes. One connection of ours writes, a few read.
 
+pub mod cards;
 mod items;
 mod pages;
 mod tokens;

@@ -1,10 +1,10 @@
 use std::path::{Path, PathBuf};
 
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params, types::Type};
 
 use super::{
     Sqlite,
-    items::{bury, log, put, rename},
+    items::{bury, log, lookup, put, rename, sole_gone},
 };
 use crate::{
     domain::{Kind, Pid, Result, Timestamp},
@@ -99,6 +99,27 @@ impl Pages for Sqlite {
         })
     }
 
+    fn list(&self, after: Option<Pid>, limit: usize, only_free: bool) -> Result<Vec<PageRow>> {
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pages p WHERE p.pid > ?1 AND (p.free OR NOT ?2)
+                 ORDER BY p.pid LIMIT ?3"
+            ))?
+            .query_map(params![after.map_or(0, |pid| pid.0), only_free, limit as i64], page)?
+            .collect()
+        })
+    }
+
+    fn methods(&self) -> Result<Vec<PageRow>> {
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pages p WHERE p.method IS NOT NULL ORDER BY p.vault, p.path"
+            ))?
+            .query_map([], page)?
+            .collect()
+        })
+    }
+
     fn apply(&self, changes: &[PageChange]) -> Result<Synced> {
         if changes.is_empty() {
             return Ok(Synced::default());
@@ -179,7 +200,15 @@ fn stamp(hash: &[u8; 32]) -> i64 {
 }
 
 fn insert(tx: &Transaction<'_>, page: &NewPage) -> rusqlite::Result<()> {
-    let (pid, logged) = put(tx, Kind::Page, &key(page), stamp(&page.hash))?;
+    let key = key(page);
+    let stamp = stamp(&page.hash);
+    // The other half of a move: the same content went a moment, or a session, ago.
+    if lookup(tx, Kind::Page, &key)?.is_none()
+        && let Some(pid) = sole_gone(tx, Kind::Page, stamp)?
+    {
+        return update(tx, pid, page);
+    }
+    let (pid, logged) = put(tx, Kind::Page, &key, stamp)?;
     if !logged {
         log(tx, pid)?;
     }
@@ -196,9 +225,11 @@ fn update(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()
 
 fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()> {
     // REPLACE: also takes the path from a page that moved away in the same batch.
+    let facts = serde_json::to_string(&page.facts)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     tx.prepare_cached(
-        "INSERT OR REPLACE INTO pages (pid, vault, path, size, mtime_ns, hash, facts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT OR REPLACE INTO pages (pid, vault, path, size, mtime_ns, hash, free, method, facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
     .execute(params![
         pid.0,
@@ -207,7 +238,9 @@ fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()>
         page.size as i64,
         page.mtime_ns,
         page.hash,
-        page.facts
+        page.facts.page.free,
+        page.facts.page.method,
+        facts
     ])?;
     Ok(())
 }
@@ -249,6 +282,8 @@ fn page(row: &Row<'_>) -> rusqlite::Result<PageRow> {
         size: row.get::<_, i64>(3)? as u64,
         mtime_ns: row.get(4)?,
         hash: row.get(5)?,
-        facts: row.get(6)?,
+        facts: serde_json::from_str(&row.get::<_, String>(6)?).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(6, Type::Text, Box::new(error))
+        })?,
     })
 }

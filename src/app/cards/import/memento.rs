@@ -1,0 +1,46 @@
+//! Memento's cards as JSON: what `export` writes, what `get_notes` answers, or rows of the table.
+
+use serde_json::Value;
+
+use super::{Draft, Found};
+use crate::domain::Card;
+
+/// A list of cards, a list under `notes`, or one card.
+pub fn is_export(value: &Value) -> bool {
+    let is_card = |value: &Value| value.get("content").is_some();
+    match value {
+        Value::Array(list) => list.is_empty() || list.iter().any(is_card),
+        Value::Object(map) => map.get("notes").is_some_and(is_export) || is_card(value),
+        _ => false,
+    }
+}
+
+pub fn read(name: &str, value: Value) -> Found {
+    let list = match value {
+        Value::Array(list) => list,
+        Value::Object(mut map) => match map.remove("notes") {
+            Some(Value::Array(list)) => list,
+            _ => vec![Value::Object(map)],
+        },
+        _ => Vec::new(),
+    };
+    let one = list.len() == 1;
+    let mut found = Found::default();
+    for (n, value) in list.iter().enumerate() {
+        let from = if one { name.to_owned() } else { format!("{name}[{n}]") };
+        match Card::from_json(value) {
+            Ok(card) => {
+                let key = [
+                    Some("memento".to_owned()),
+                    card.created_at.map(|moment| moment.to_string()),
+                    card.title.clone(),
+                    Some(card.content.clone()),
+                ];
+                let key = key.into_iter().map(Option::unwrap_or_default).collect();
+                found.cards.push(Draft { from, card, key });
+            }
+            Err(why) => found.skipped.push((from, why)),
+        }
+    }
+    found
+}

@@ -1,0 +1,190 @@
+//! Cards: the database that keeps them, opened when first needed, and the registry that the index
+//! follows. Import and export stand beside it.
+//!
+//! A database that is missing or foreign stops the cards and nothing else: every call says what is
+//! wrong with it.
+
+mod document;
+mod export;
+mod import;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+pub use document::{document, markdown};
+pub use export::{Exported, Format};
+pub use import::Report;
+
+use crate::{
+    config::Config,
+    domain::{
+        Card, Document, Error, Kind, Result,
+        card::{CardChange, Image, NewCard, parse_image_link},
+    },
+    store::{
+        Items,
+        cards::{CardPage, CardQuery, Cards, Flag, Images, no_such_card},
+        items::{Item, Synced},
+        sqlite::cards::SqliteCards,
+    },
+};
+
+/// Images of a card up to this many bytes of base64 text are answered as they are; more than that
+/// would not fit an answer, and links to them are.
+const INLINE_IMAGES: usize = 2 << 20;
+
+/// Stands for the data version of a database that is not there yet.
+const NO_FILE: i64 = i64::MIN;
+
+pub struct CardRoom {
+    path: PathBuf,
+    /// The file is ours to make; otherwise it is Memento's and must be there.
+    own: bool,
+    items: Arc<dyn Items>,
+    state: Mutex<State>,
+    /// Held while the registry hears of cards, so that a comparison begun before a change does
+    /// not undo the record of it.
+    registry: Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    open: Option<Arc<dyn Cards>>,
+    /// The state of the database that the registry shows; `None` when they must be compared.
+    seen: Option<i64>,
+}
+
+impl CardRoom {
+    /// Nothing is opened or made before the first call.
+    pub fn new(config: &Config, items: Arc<dyn Items>) -> Self {
+        Self {
+            path: config.cards_database(),
+            own: config.cards.database.as_os_str().is_empty(),
+            items,
+            state: Mutex::default(),
+            registry: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The database, opened now if it is not yet.
+    pub fn store(&self) -> Result<Arc<dyn Cards>> {
+        let mut state = self.state();
+        if let Some(cards) = &state.open {
+            return Ok(cards.clone());
+        }
+        let opened = if self.own {
+            SqliteCards::open_own(&self.path)
+        } else {
+            SqliteCards::open_existing(&self.path)
+        };
+        let cards: Arc<dyn Cards> = Arc::new(opened?);
+        state.open = Some(cards.clone());
+        Ok(cards)
+    }
+
+    /// Compares the registry with the database if anybody has written to it since the last time.
+    /// Cheap when nobody has: call it as often as changes should be seen.
+    pub fn sync(&self) -> Result<Synced> {
+        // A library without cards is not given an empty database for looking.
+        let cards = if self.own && !self.path.exists() { None } else { Some(self.store()?) };
+        let version = cards.as_ref().map_or(Ok(NO_FILE), |cards| cards.data_version())?;
+        if self.state().seen == Some(version) {
+            return Ok(Synced::default());
+        }
+        let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamps = cards.map_or(Ok(Vec::new()), |cards| cards.stamps())?;
+        let all: Vec<_> = stamps.into_iter().map(|(id, stamp)| (id, stamp as i64)).collect();
+        let synced = self.items.sync(Kind::Card, &all)?;
+        self.state().seen = Some(version);
+        Ok(synced)
+    }
+
+    /// Tells the registry of one of our own changes. The change itself is made and durable: if the
+    /// registry cannot hear of it now, the next comparison tells it.
+    fn record(&self, cards: &dyn Cards, id: &str) {
+        let record = || -> Result<()> {
+            let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+            match cards.stamp(id)? {
+                Some(stamp) => self.items.record(Kind::Card, id, stamp as i64).map(drop),
+                None => self.items.remove(Kind::Card, id).map(drop),
+            }
+        };
+        if let Err(error) = record() {
+            tracing::warn!(card = id, ?error, "a changed card waits to be indexed");
+            self.state().seen = None;
+        }
+    }
+
+    pub fn create(&self, new: NewCard) -> Result<Card> {
+        let cards = self.store()?;
+        let card = cards.create(new)?;
+        self.record(&*cards, &card.id);
+        Ok(with_fitting_images(card))
+    }
+
+    pub fn update(&self, id: &str, change: CardChange) -> Result<Card> {
+        let cards = self.store()?;
+        let card = cards.update(id, change)?;
+        self.record(&*cards, id);
+        Ok(with_fitting_images(card))
+    }
+
+    pub fn toggle(&self, id: &str, flag: Flag) -> Result<Card> {
+        let cards = self.store()?;
+        let card = cards.toggle(id, flag)?;
+        self.record(&*cards, id);
+        Ok(with_fitting_images(card))
+    }
+
+    pub fn delete(&self, id: &str) -> Result<()> {
+        let cards = self.store()?;
+        cards.delete(id)?;
+        self.record(&*cards, id);
+        Ok(())
+    }
+
+    /// One card with its images, or the error of one that is not there.
+    pub fn get(&self, id: &str) -> Result<Card> {
+        let card = self.store()?.get(id, Images::Bytes)?.ok_or_else(|| no_such_card(id))?;
+        Ok(with_fitting_images(card))
+    }
+
+    pub fn list(&self, query: &CardQuery) -> Result<CardPage> {
+        self.store()?.list(query)
+    }
+
+    pub fn labels(&self) -> Result<Vec<String>> {
+        self.store()?.labels()
+    }
+
+    /// What `notewell://card/{id}/image/{n}` stands for.
+    pub fn image(&self, link: &str) -> Result<Image> {
+        let (id, n) = parse_image_link(link).ok_or_else(|| {
+            Error::invalid_params(format!("`{link}` is not of the form `notewell://card/ID/image/0`"))
+        })?;
+        let card = self.store()?.get(id, Images::Bytes)?.ok_or_else(|| no_such_card(id))?;
+        let images = card.images.unwrap_or_default();
+        let text = images.get(n).ok_or_else(|| {
+            Error::invalid_params(format!("card `{id}` has {} images, counted from 0", images.len()))
+        })?;
+        Image::parse(text)
+            .ok_or_else(|| Error::invalid_params(format!("image {n} of card `{id}` is not base64")))
+    }
+
+    /// What the index reads of an item of the registry; `None` when the card is gone.
+    pub fn document(&self, item: &Item) -> Result<Option<Document>> {
+        let card = self.store()?.get(&item.key, Images::Links)?;
+        Ok(card.map(|card| document(item.pid, &card)))
+    }
+}
+
+fn with_fitting_images(card: Card) -> Card {
+    let bytes: usize = card.images.iter().flatten().map(String::len).sum();
+    if bytes > INLINE_IMAGES { card.with_image_links() } else { card }
+}

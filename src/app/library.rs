@@ -1,0 +1,127 @@
+//! All pages at a glance: which links lead where, and who links to whom. Made when first needed
+//! after a change, and kept until the next one.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, PoisonError},
+};
+
+use super::App;
+use crate::{
+    domain::{Pid, Result, VaultPath},
+    store::pages::PageRow,
+    vault::LinkIndex,
+};
+
+/// A page as others point at it.
+#[derive(Debug)]
+pub struct Entry {
+    pub pid: Pid,
+    pub path: VaultPath,
+    pub title: String,
+    pub free: bool,
+    links: Vec<String>,
+}
+
+#[derive(Default)]
+pub struct Library {
+    vaults: BTreeMap<String, Shelf>,
+    incoming: HashMap<Pid, Vec<Pid>>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    pages: Vec<Entry>,
+    links: LinkIndex,
+}
+
+impl Library {
+    fn new(rows: Vec<PageRow>) -> Self {
+        let mut library = Self::default();
+        let mut aliases: HashMap<Pid, Vec<String>> = HashMap::new();
+        for row in rows {
+            let page = row.facts.page;
+            aliases.insert(row.pid, page.aliases);
+            library.vaults.entry(row.vault).or_default().pages.push(Entry {
+                pid: row.pid,
+                path: page.path,
+                title: page.title,
+                free: page.free,
+                links: row.facts.links,
+            });
+        }
+        for shelf in library.vaults.values_mut() {
+            shelf.pages.sort_by(|a, b| a.path.cmp(&b.path));
+            shelf.links = LinkIndex::new(
+                shelf
+                    .pages
+                    .iter()
+                    .map(|page| (&page.path, page.title.as_str(), aliases[&page.pid].as_slice())),
+            );
+        }
+        let mut incoming: HashMap<Pid, Vec<Pid>> = HashMap::new();
+        for (from, to) in library.vaults.values().flat_map(Shelf::edges) {
+            incoming.entry(to).or_default().push(from);
+        }
+        library.incoming = incoming;
+        library
+    }
+
+    /// The page that a link in a vault leads to.
+    pub fn resolve(&self, vault: &str, from: Option<&VaultPath>, target: &str) -> Option<&Entry> {
+        let shelf = self.vaults.get(vault)?;
+        shelf.links.resolve_address(from, target).map(|at| &shelf.pages[at])
+    }
+
+    /// A page by what a person would call it, in whatever vault.
+    pub fn find(&self, name: &str) -> Option<Pid> {
+        self.vaults
+            .iter()
+            .find_map(|(vault, _)| self.resolve(vault, None, name))
+            .map(|page| page.pid)
+    }
+
+    /// Pages that link here, and pages that it links to.
+    pub fn neighbours(&self, vault: &str, pid: Pid) -> (Vec<Pid>, Vec<Pid>) {
+        let incoming = self.incoming.get(&pid).cloned().unwrap_or_default();
+        let outgoing = self
+            .vaults
+            .get(vault)
+            .and_then(|shelf| {
+                let page = shelf.pages.iter().find(|page| page.pid == pid)?;
+                Some(shelf.targets(page).collect())
+            })
+            .unwrap_or_default();
+        (incoming, outgoing)
+    }
+}
+
+impl Shelf {
+    fn targets<'a>(&'a self, page: &'a Entry) -> impl Iterator<Item = Pid> + 'a {
+        page.links
+            .iter()
+            .filter_map(|target| self.links.resolve_address(Some(&page.path), target))
+            .map(|at| self.pages[at].pid)
+            .filter(|pid| *pid != page.pid)
+    }
+
+    fn edges(&self) -> impl Iterator<Item = (Pid, Pid)> + '_ {
+        self.pages.iter().flat_map(|page| self.targets(page).map(|to| (page.pid, to)))
+    }
+}
+
+impl App {
+    /// The library as of the newest change.
+    pub fn library(&self) -> Result<Arc<Library>> {
+        let head = self.sources.store.items.head()?;
+        let mut kept = self.glance.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, library)) = kept.as_ref()
+            && *at == head
+        {
+            return Ok(library.clone());
+        }
+        let library = Arc::new(Library::new(self.sources.store.pages.list(None, usize::MAX >> 1, false)?));
+        *kept = Some((head, library.clone()));
+        Ok(library)
+    }
+}

@@ -1,0 +1,228 @@
+//! What follows the library while a process serves it: the vaults' watchers, the look at cards and
+//! prompts that others may have changed, the index and its vectors.
+
+use std::{
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use super::{App, Event};
+use crate::{
+    domain::{Kind, Progress, Result, Silent, error::Doing},
+    index::{Follower, Worker},
+    store::{items::Synced, pages::VaultRow},
+    vault::{self, Change, Watch, watch},
+};
+
+/// How often foreign stores are looked at: a change by Memento's web app or by hand in
+/// `user.jsonl` is seen within a second.
+const LOOK: Duration = Duration::from_millis(400);
+
+/// Threads that end when this is dropped.
+#[derive(Default)]
+pub struct Live {
+    _watches: Vec<Watch>,
+    follower: Option<Follower>,
+    _worker: Option<Worker>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self._watches.clear();
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
+            drop(thread.join());
+        }
+    }
+}
+
+impl App {
+    /// Starts following. Returns at once: what there is to catch up with is done in the background.
+    pub fn start(self: &Arc<Self>) -> Result<()> {
+        let vaults = self.sources.register_vaults()?;
+        let mut live = Live { stop: Arc::default(), ..Live::default() };
+        live.follower = Some(Follower::start(self.index.clone())?);
+        live._worker = self.start_vectors()?;
+        let (app, stop) = (self.clone(), live.stop.clone());
+        live.threads.push(
+            std::thread::Builder::new()
+                .name("follow".into())
+                .spawn(move || app.follow(&vaults, &stop))
+                .doing("start following the library")?,
+        );
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
+        Ok(())
+    }
+
+    /// Ends what `start` began, waiting for what is under way.
+    pub fn stop(&self) {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(live);
+    }
+
+    fn start_vectors(&self) -> Result<Option<Worker>> {
+        let Some(embed) = self.passage_embedder() else { return Ok(None) };
+        let threads = self.sources.config.embed.threads;
+        Worker::start(self.index.clone(), embed, threads).map(Some)
+    }
+
+    fn follow(self: &Arc<Self>, vaults: &[VaultRow], stop: &AtomicBool) {
+        // Watch first, then look: a change in between is seen twice rather than never.
+        let watches: Vec<Watch> =
+            vaults.iter().filter_map(|vault| self.watch_vault(vault.clone())).collect();
+        for vault in vaults {
+            self.look_at(vault);
+        }
+        let mut head = self.sources.store.items.head().unwrap_or_default();
+        let mut prompts = self.sources.prompts.version().unwrap_or_default();
+        while !stop.load(Ordering::Acquire) {
+            if let Err(error) = self.look_at_others() {
+                tracing::warn!(error = ?error, "could not look for changed cards and prompts");
+            }
+            self.tell_news(&mut head, &mut prompts);
+            std::thread::park_timeout(LOOK);
+        }
+        drop(watches);
+    }
+
+    fn watch_vault(self: &Arc<Self>, row: VaultRow) -> Option<Watch> {
+        let app = self.clone();
+        let options = watch::Options { poll: row.poll, ..watch::Options::default() };
+        let watched = row.clone();
+        let on_change = move |change| {
+            let synced = match change {
+                Change::Batch(paths) => app.sources.sync_paths(&watched, &paths),
+                Change::Rescan => app.sources.sync_vault(&watched, &Silent),
+            };
+            match synced {
+                Ok(synced) if synced.any() => app.wake_index(),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(vault = watched.name, error = ?error, "could not read changes");
+                }
+            }
+        };
+        match vault::watch(&row.root, options, on_change) {
+            Ok(watch) => {
+                if let Some(why) = watch.polling {
+                    tracing::info!(vault = row.name, why, "looking for changes every few seconds");
+                }
+                Some(watch)
+            }
+            Err(error) => {
+                tracing::error!(vault = row.name, error = ?error, "the vault is not followed");
+                None
+            }
+        }
+    }
+
+    fn look_at(&self, vault: &VaultRow) {
+        match self.sources.sync_vault(vault, &Silent) {
+            Ok(Synced { new, changed, gone }) => {
+                tracing::info!(vault = vault.name, new, changed, gone, "read the vault");
+                self.wake_index();
+            }
+            Err(error) => {
+                tracing::error!(vault = vault.name, error = ?error, "could not read the vault; its notes stay as they were");
+            }
+        }
+    }
+
+    /// Cards that Memento changed, prompts that somebody edited.
+    fn look_at_others(&self) -> Result<()> {
+        let cards = self.sources.cards.sync()?;
+        let prompts = self.sync_prompts()?;
+        if cards.any() || prompts.any() {
+            self.wake_index();
+        }
+        Ok(())
+    }
+
+    /// Tells connections what changed since the last time, whichever process changed it.
+    fn tell_news(&self, head: &mut i64, prompts: &mut u64) {
+        let Ok(now) = self.sources.store.items.head() else { return };
+        if now != *head {
+            let changes = self.sources.store.items.changes(*head, 1000).unwrap_or_default();
+            let mut pages = false;
+            for (_, pid) in &changes {
+                let kind = self.sources.store.items.get(*pid).ok().flatten().map(|item| item.kind);
+                if kind == Some(Kind::Page) {
+                    pages = true;
+                    self.events.send(&Event::Resource(super::resources::uri(*pid)));
+                }
+            }
+            if pages {
+                self.tell_lists();
+            }
+            *head = now;
+        }
+        if let Ok(version) = self.sources.prompts.version()
+            && version != *prompts
+        {
+            *prompts = version;
+            self.events.send(&Event::Prompts);
+        }
+    }
+
+    /// List changes, only when a list is another than it was told.
+    fn tell_lists(&self) {
+        let names = |app: &App| -> Result<(Vec<String>, u64)> {
+            let methods = app.methods(&super::methods::OWNER)?;
+            let names = methods
+                .into_iter()
+                .map(|method| format!("{} {} {:?}", method.name, method.description, method.arguments))
+                .collect();
+            Ok((names, app.sources.store.items.count(Some(Kind::Page))?))
+        };
+        let Ok((methods, pages)) = names(self) else { return };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.0 != methods {
+            self.events.send(&Event::Tools);
+            // A method is offered as a prompt too.
+            self.events.send(&Event::Prompts);
+        }
+        if told.1 != pages {
+            self.events.send(&Event::Resources);
+        }
+        *told = (methods, pages);
+    }
+
+    pub(super) fn wake_index(&self) {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(follower) = live.as_ref().and_then(|live| live.follower.as_ref()) {
+            follower.wake();
+        }
+    }
+
+    /// Looks for changes once, for a command that runs and ends.
+    pub fn refresh(&self, progress: &dyn Progress) -> Result<()> {
+        for vault in self.sources.register_vaults()? {
+            if let Err(error) = self.sources.sync_vault(&vault, progress) {
+                // A drive that is not mounted keeps its notes as they were; `doctor` says so.
+                tracing::warn!(vault = vault.name, error = ?error, "could not read the vault");
+            }
+        }
+        self.sources.cards.sync()?;
+        self.sync_prompts()?;
+        Ok(())
+    }
+
+    fn sync_prompts(&self) -> Result<Synced> {
+        let version = self.sources.prompts.version()?;
+        let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if *seen == Some(version) {
+            return Ok(Synced::default());
+        }
+        let all = super::prompts::stamps(self.sources.prompts.as_ref())?;
+        let synced = self.sources.store.items.sync(Kind::Prompt, &all)?;
+        *seen = Some(version);
+        Ok(synced)
+    }
+}

@@ -1,0 +1,214 @@
+//! Pages that are tools: `mcp_method` in the frontmatter makes a page callable, its text is the
+//! answer, its `{{variables}}` are the arguments.
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::{App, view::View};
+use crate::{
+    domain::{Caller, Error, Page, Result},
+    markdown::template::{self, Part},
+    store::pages::PageRow,
+};
+
+/// A page that is a method, as it was when last read.
+#[derive(Debug, Clone)]
+pub struct Method {
+    pub name: String,
+    pub title: String,
+    pub description: String,
+    pub arguments: Vec<Argument>,
+    row: PageRow,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    pub name: String,
+    pub description: Option<String>,
+    pub required: bool,
+}
+
+impl Method {
+    /// The schema of its arguments: text, each of them.
+    pub fn schema(&self) -> Map<String, Value> {
+        let mut properties = Map::new();
+        for argument in &self.arguments {
+            let mut property = json!({ "type": "string" });
+            if let (Some(text), Value::Object(map)) = (&argument.description, &mut property) {
+                map.insert("description".into(), Value::String(text.clone()));
+            }
+            properties.insert(argument.name.clone(), property);
+        }
+        let required: Vec<&str> = self
+            .arguments
+            .iter()
+            .filter(|argument| argument.required)
+            .map(|argument| argument.name.as_str())
+            .collect();
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        schema.insert("properties".into(), Value::Object(properties));
+        if !required.is_empty() {
+            schema.insert("required".into(), json!(required));
+        }
+        schema.insert("additionalProperties".into(), Value::Bool(false));
+        schema
+    }
+}
+
+/// The page whose text is the server's instructions.
+pub const INITIALIZE: &str = "initialize";
+
+impl App {
+    /// Every method that this caller may use, by name. The first page by path has the name.
+    pub fn methods(&self, view: &View<'_>) -> Result<Vec<Method>> {
+        let all = self.all_methods()?;
+        Ok(all.iter().filter(|method| view.sees(&method.row.facts.page)).cloned().collect())
+    }
+
+    pub fn method(&self, name: &str, view: &View<'_>) -> Result<Option<Method>> {
+        Ok(self.methods(view)?.into_iter().find(|method| method.name == name))
+    }
+
+    /// Renders a method with its arguments.
+    pub fn run_method(
+        &self,
+        method: &Method,
+        arguments: &Map<String, Value>,
+        view: &View<'_>,
+    ) -> Result<String> {
+        let opened = self.open_pid(method.row.pid, view)?.ok_or_else(|| {
+            Error::not_found(format!("the method `{}` is not there any more", method.name))
+        })?;
+        let body = opened.text.get(opened.note.body..).unwrap_or_default();
+        template::render(body.trim(), |part| match part {
+            Part::Variable { name, default, .. } => match arguments.get(name) {
+                Some(Value::String(text)) => Ok(text.clone().into()),
+                Some(other) => Ok(other.to_string().into()),
+                None => default.map(Into::into).ok_or_else(|| {
+                    Error::invalid_params(format!("{name} is required"))
+                }),
+            },
+            Part::Note { path, heading, default, .. } => {
+                match (self.section_text(path, heading, view), default) {
+                    (Err(_), Some(default)) => Ok(default.into()),
+                    (section, _) => section.map(Into::into),
+                }
+            }
+            Part::Text(text) => Ok(text.into()),
+        })
+    }
+
+    /// What a client's model is told at the start: a page of that name, or our own words.
+    pub fn instructions(&self, view: &View<'_>, name: Option<&str>) -> Option<String> {
+        let wanted = name.unwrap_or(INITIALIZE);
+        let page = self.all_methods().ok()?.iter().find(|method| method.name == wanted).cloned();
+        let page = page.filter(|method| view.sees(&method.row.facts.page))?;
+        self.run_method(&page, &Map::new(), view).ok()
+    }
+
+    fn all_methods(&self) -> Result<Arc<Vec<Method>>> {
+        let head = self.sources.store.items.head()?;
+        let mut kept = self.known_methods.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, methods)) = kept.as_ref()
+            && *at == head
+        {
+            return Ok(methods.clone());
+        }
+        let mut methods: Vec<Method> = Vec::new();
+        for row in self.sources.store.pages.methods()? {
+            let Some(name) = row.facts.page.method.clone() else { continue };
+            let taken = methods.iter().any(|method| method.name == name);
+            if complaint(&name, taken, self.is_built_in(&name)).is_some() {
+                continue;
+            }
+            methods.push(self.read_method(name, row)?);
+        }
+        methods.sort_by(|a, b| a.name.cmp(&b.name));
+        let methods = Arc::new(methods);
+        *kept = Some((head, methods.clone()));
+        Ok(methods)
+    }
+
+    fn read_method(&self, name: String, row: PageRow) -> Result<Method> {
+        let text = self.sources.page_text(&row).map(|file| file.text).unwrap_or_default();
+        let body = crate::markdown::frontmatter::split(&text).body;
+        let page = &row.facts.page;
+        let mut arguments: Vec<Argument> = Vec::new();
+        for (variable, optional) in template::variables(text.get(body..).unwrap_or_default()) {
+            match arguments.iter_mut().find(|argument| argument.name == variable) {
+                Some(known) => known.required |= !optional,
+                None => arguments.push(Argument {
+                    name: variable.to_owned(),
+                    description: described(page, variable),
+                    required: !optional,
+                }),
+            }
+        }
+        let description = page
+            .description
+            .clone()
+            .unwrap_or_else(|| format!("The text of the note `{}`", page.title));
+        Ok(Method { name, title: page.title.clone(), description, arguments, row })
+    }
+
+    /// What is wrong with the methods of the vaults, for `doctor`: page and sentence.
+    pub fn method_problems(&self) -> Result<Vec<(String, String)>> {
+        let mut names: Vec<String> = Vec::new();
+        let mut problems = Vec::new();
+        for row in self.sources.store.pages.methods()? {
+            let Some(name) = row.facts.page.method.clone() else { continue };
+            let taken = names.contains(&name);
+            match complaint(&name, taken, self.is_built_in(&name)) {
+                Some(problem) => problems.push((row.path, problem)),
+                None => names.push(name),
+            }
+        }
+        Ok(problems)
+    }
+
+    fn is_built_in(&self, name: &str) -> bool {
+        self.built_in_tools.contains(&name)
+    }
+
+    /// A page or one section of it, as Markdown: what `{{note:path#Heading}}` shows.
+    pub fn section_text(
+        &self,
+        path: &str,
+        heading: Option<&str>,
+        view: &View<'_>,
+    ) -> Result<String> {
+        let missing = || {
+            Error::invalid_params(format!("the template embeds `{path}`, and there is no such note"))
+        };
+        let pid = self.find_path(path)?.ok_or_else(missing)?;
+        let opened = self.open_pid(pid, view)?.ok_or_else(missing)?;
+        let heading: Vec<&str> = heading.into_iter().flat_map(|text| text.split('#')).collect();
+        let section = opened.note.outline.find(&heading)?;
+        Ok(opened.note.section(&opened.text, section).trim().to_owned())
+    }
+}
+
+fn described(page: &Page, variable: &str) -> Option<String> {
+    let value = page.arguments.get(variable)?;
+    let text = value.as_str().or_else(|| value.get("description").and_then(Value::as_str))?;
+    Some(text.to_owned())
+}
+
+/// Why a page's `mcp_method` does not make it a tool.
+fn complaint(name: &str, taken: bool, built_in: bool) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || name.len() > 128 || !name.chars().all(plain) {
+        return Some(format!(
+            "mcp_method `{name}` is not a name that clients accept; use 1 to 128 of the letters A-Z, a-z, digits, `_`, `-` and `.`"
+        ));
+    }
+    if built_in {
+        return Some(format!("mcp_method `{name}` is a tool that Notewell has; choose another name"));
+    }
+    taken.then(|| format!("mcp_method `{name}` is another page's already; choose another name"))
+}
+
+/// The owner's view, for what no caller is behind.
+pub const OWNER: View<'static> = View { caller: &Caller::Owner, author: None };

@@ -1,0 +1,241 @@
+//! Opening an item to read: by its number, path or address, whole or in part.
+
+use percent_encoding::percent_decode_str;
+
+use super::{App, cards, prompts, view::View};
+use crate::{
+    domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath},
+    markdown::{Note, window::Window},
+    store::pages::PageRow,
+    vault,
+};
+
+/// How a caller names a note. Tried in this order; one that is stale does not eclipse the next.
+#[derive(Debug, Clone, Default)]
+pub struct NoteRef {
+    pub pid: Option<i64>,
+    /// Another name of `pid`, which some clients use.
+    pub note_id: Option<i64>,
+    pub path: Option<String>,
+    pub href: Option<String>,
+}
+
+/// An item opened for reading, as it is at this moment.
+pub struct Opened {
+    pub pid: Pid,
+    pub kind: Kind,
+    pub title: String,
+    /// What the user calls it: a path, a card's id, a prompt's name.
+    pub path: String,
+    pub url: String,
+    /// Its whole source text, which ranges point into.
+    pub text: String,
+    pub note: Note,
+    /// The page it is, when it is one: links are resolved from there.
+    pub page: Option<PageRow>,
+}
+
+impl Opened {
+    pub fn chunks(&self) -> Vec<Chunk> {
+        self.note.chunks()
+    }
+
+    /// The headings that there are, for an error that helps.
+    fn no_such_match(&self, id: MatchId, chunks: usize) -> Error {
+        let headings: Vec<String> = self
+            .note
+            .outline
+            .sections()
+            .iter()
+            .skip(1)
+            .take(20)
+            .map(|section| format!("`{}`", self.note.outline.path_of(section).join(" > ")))
+            .collect();
+        let headings = match headings.is_empty() {
+            true => "it has no headings".to_owned(),
+            false => format!("its headings are {}", headings.join(", ")),
+        };
+        Error::invalid_params(format!(
+            "match_id `{id}` is not in this note, which has passages c0 to c{}; {headings}; search again for a current match_id",
+            chunks.saturating_sub(1),
+        ))
+    }
+
+    /// The window around a passage.
+    pub fn window(&self, id: MatchId, context_words: usize) -> Result<Window> {
+        if id.pid != self.pid {
+            return Err(Error::invalid_params(format!(
+                "match_id `{id}` belongs to another note than `{}` (pid {}); open pid {} with it, or search again",
+                self.path, self.pid, id.pid
+            )));
+        }
+        let chunks = self.chunks();
+        let chunk = chunks
+            .iter()
+            .find(|chunk| chunk.ordinal == id.chunk)
+            .ok_or_else(|| self.no_such_match(id, chunks.len()))?;
+        Ok(self.note.window(&self.text, chunk.range.clone(), context_words))
+    }
+}
+
+impl App {
+    /// Opens the item that a reference names, if this caller may see it.
+    pub fn open_note(&self, reference: &NoteRef, view: &View<'_>) -> Result<Opened> {
+        let mut tried = Vec::new();
+        for (what, pid) in [("pid", reference.pid), ("note_id", reference.note_id)] {
+            let Some(pid) = pid else { continue };
+            if let Some(opened) = self.open_pid(Pid(pid), view)? {
+                return Ok(opened);
+            }
+            tried.push(format!("{what} {pid}"));
+        }
+        for (what, text) in [("path", &reference.path), ("href", &reference.href)] {
+            let Some(text) = text else { continue };
+            let path = if what == "href" { self.path_of_href(text) } else { text.clone() };
+            if let Some(pid) = self.find_path(&path)?
+                && let Some(opened) = self.open_pid(pid, view)?
+            {
+                return Ok(opened);
+            }
+            tried.push(format!("{what} `{text}`"));
+        }
+        Err(match tried.is_empty() {
+            true => Error::invalid_params("name the note by pid, note_id, path or href"),
+            false => Error::invalid_params(format!(
+                "there is no note with {}; `search` gives each note's pid and path",
+                tried.join(" or ")
+            )),
+        })
+    }
+
+    pub fn open_pid(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
+        let Some(item) = self.sources.store.items.get(pid)?.filter(|item| !item.gone) else {
+            return Ok(None);
+        };
+        if item.kind != Kind::Page && !view.caller.is_owner() {
+            return Ok(None);
+        }
+        let opened = match item.kind {
+            Kind::Page => return self.open_page(pid, view),
+            Kind::Card => {
+                let Some(card) = self.sources.cards.find(&item.key)? else { return Ok(None) };
+                let text = cards::markdown(&card);
+                let title = cards::title(&card);
+                self.opened(pid, item.kind, title, item.key, text, None)
+            }
+            Kind::Prompt => {
+                let Some(stored) = self.sources.prompts.find(&item.key)? else { return Ok(None) };
+                let text = prompts::markdown(&stored.prompt);
+                self.opened(pid, item.kind, prompts::title(&stored.prompt), item.key, text, None)
+            }
+            Kind::Bookmark => return Ok(None),
+        };
+        Ok(Some(opened))
+    }
+
+    fn open_page(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
+        let Some(row) = self.sources.store.pages.get(pid)? else { return Ok(None) };
+        if !view.sees(&row.facts.page) {
+            return Ok(None);
+        }
+        let file = self.sources.page_text(&row)?;
+        // Read now, not as of the last look: its rights count as they are now, too.
+        let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
+        if !view.sees(&page) {
+            return Ok(None);
+        }
+        let path = self.sources.shown_path(&row.vault, &row.path)?;
+        let url = self.url(Kind::Page, pid, &path);
+        Ok(Some(Opened {
+            pid,
+            kind: Kind::Page,
+            title: page.title,
+            path,
+            url,
+            text: file.text,
+            note,
+            page: Some(row),
+        }))
+    }
+
+    fn opened(
+        &self,
+        pid: Pid,
+        kind: Kind,
+        title: String,
+        path: String,
+        text: String,
+        page: Option<PageRow>,
+    ) -> Opened {
+        let note = Note::parse(&text, &title);
+        let url = self.url(kind, pid, &path);
+        Opened { pid, kind, title, path, url, text, note, page }
+    }
+
+    /// The address of an item: a page's on this server, or the resource of any other.
+    pub fn url(&self, kind: Kind, pid: Pid, path: &str) -> String {
+        match kind {
+            Kind::Page => {
+                let parts: Vec<String> = path.split('/').map(encode).collect();
+                format!("{}/{}", self.sources.config.public_url(), parts.join("/"))
+            }
+            _ => format!("notewell://item/{pid}"),
+        }
+    }
+
+    /// The path that an address means: of our own site, of any other host, or a bare path.
+    fn path_of_href(&self, href: &str) -> String {
+        let rest = match url::Url::parse(href) {
+            Ok(url) if url.scheme() == "notewell" => return href.to_owned(),
+            Ok(url) => url.path().to_owned(),
+            Err(_) => href.split(['#', '?']).next().unwrap_or_default().to_owned(),
+        };
+        percent_decode_str(&rest).decode_utf8_lossy().trim_start_matches('/').to_owned()
+    }
+
+    /// The page that a path means: as it is, with its vault's name, without `.md`, or as a link.
+    pub fn find_path(&self, path: &str) -> Result<Option<Pid>> {
+        if let Some(pid) = path.strip_prefix("notewell://item/") {
+            return Ok(pid.parse().ok().map(Pid));
+        }
+        let path = path.trim().trim_start_matches('/');
+        if path.is_empty() {
+            return Ok(None);
+        }
+        for vault in self.sources.store.pages.vaults()? {
+            let inside = path.strip_prefix(&format!("{}/", vault.name));
+            for path in [Some(path), inside].into_iter().flatten() {
+                for path in [path.to_owned(), format!("{path}.md")] {
+                    let Ok(path) = VaultPath::parse(&path) else { continue };
+                    if let Some(row) = self.sources.store.pages.find(&vault.name, path.as_str())? {
+                        return Ok(Some(row.pid));
+                    }
+                }
+            }
+        }
+        if let Some(item) = self.find_by_key(path)? {
+            return Ok(Some(item));
+        }
+        Ok(self.library()?.find(path))
+    }
+
+    /// Cards and prompts are called by their own names.
+    fn find_by_key(&self, key: &str) -> Result<Option<Pid>> {
+        for kind in [Kind::Card, Kind::Prompt, Kind::Bookmark] {
+            if let Some(item) = self.sources.store.items.find(kind, key)? {
+                return Ok(Some(item.pid));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What may stand unescaped in a part of a path.
+fn encode(part: &str) -> String {
+    const KEEP: percent_encoding::AsciiSet = percent_encoding::NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'_')
+        .remove(b'.')
+        .remove(b'~');
+    percent_encoding::utf8_percent_encode(part, &KEEP).to_string()
+}

@@ -1,0 +1,131 @@
+//! Items as MCP resources: every visible page as `notewell://item/{pid}`, one section of it as
+//! `notewell://item/{pid}/{heading}`, the picture of a card as `notewell://card/{id}/image/{n}`.
+
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use super::{App, library::Library, page::Cursor, view::View};
+use crate::{
+    domain::{Error, Kind, Pid, Result},
+    store::pages::PageRow,
+};
+
+/// The shapes of address that there are, with what each is for.
+pub const TEMPLATES: &[(&str, &str, &str)] = &[
+    ("notewell://item/{pid}", "item", "An item of the library by its number, as Markdown"),
+    (
+        "notewell://item/{pid}/{+toc_path}",
+        "section",
+        "One section of a note: its headings from the top, percent-encoded, with / between them",
+    ),
+    ("notewell://card/{id}/image/{n}", "card image", "A picture of a card, counted from 0"),
+];
+
+/// A resource as a list shows it.
+pub struct Listed {
+    pub uri: String,
+    pub name: String,
+    pub title: String,
+    pub mime_type: &'static str,
+    pub size: Option<u64>,
+    /// Who links here, and where it links to.
+    pub meta: Value,
+}
+
+/// What reading a resource gives.
+pub enum Content {
+    Text { mime_type: &'static str, text: String, meta: Value },
+    Bytes { mime_type: String, base64: String },
+}
+
+pub fn uri(pid: Pid) -> String {
+    format!("notewell://item/{pid}")
+}
+
+impl App {
+    /// A page of the resources that this caller may read, by pid.
+    pub fn resources(
+        &self,
+        cursor: Option<String>,
+        most: usize,
+        view: &View<'_>,
+    ) -> Result<(Vec<Listed>, Option<String>)> {
+        let cursor = Cursor::read(cursor)?;
+        let mut after = match cursor.0 {
+            Some(pid) => Some(Pid(pid.parse().map_err(|_| {
+                Error::invalid_params("cursor is not one that this server gave; start again without it")
+            })?)),
+            None => None,
+        };
+        let only_free = !view.caller.is_owner();
+        let library = self.library()?;
+        let mut listed = Vec::new();
+        loop {
+            let rows = self.sources.store.pages.list(after, most + 1, only_free)?;
+            let short = rows.len() <= most;
+            for row in rows {
+                if listed.len() == most {
+                    let next = after.map(|pid: Pid| Cursor::write(&pid.0.to_string()));
+                    return Ok((listed, next));
+                }
+                after = Some(row.pid);
+                if view.sees(&row.facts.page) {
+                    listed.push(self.listed(&row, &library)?);
+                }
+            }
+            if short {
+                return Ok((listed, None));
+            }
+        }
+    }
+
+    fn listed(&self, row: &PageRow, library: &Library) -> Result<Listed> {
+        Ok(Listed {
+            uri: uri(row.pid),
+            name: self.sources.shown_path(&row.vault, &row.path)?,
+            title: row.facts.page.title.clone(),
+            mime_type: "text/markdown",
+            size: Some(row.size),
+            meta: neighbours(library, row),
+        })
+    }
+
+    /// Reads a resource; `None` when there is none of that address for this caller.
+    pub fn read_resource(&self, uri: &str, view: &View<'_>) -> Result<Option<Content>> {
+        if uri.starts_with("notewell://card/") {
+            if !view.caller.is_owner() {
+                return Ok(None);
+            }
+            let image = self.sources.cards.image(uri)?;
+            return Ok(Some(Content::Bytes { mime_type: image.mime_type, base64: image.base64 }));
+        }
+        let Some(rest) = uri.strip_prefix("notewell://item/") else { return Ok(None) };
+        let (pid, toc) = rest.split_once('/').map_or((rest, None), |(pid, toc)| (pid, Some(toc)));
+        let Ok(pid) = pid.parse() else { return Ok(None) };
+        let Some(opened) = self.open_pid(Pid(pid), view)? else { return Ok(None) };
+        let text = match toc {
+            None | Some("") => opened.text.clone(),
+            Some(toc) => {
+                let path: Vec<String> = toc
+                    .split('/')
+                    .map(|part| percent_decode_str(part).decode_utf8_lossy().into_owned())
+                    .collect();
+                let section = opened.note.outline.find(&path)?;
+                opened.note.section(&opened.text, section).to_owned()
+            }
+        };
+        let meta = match &opened.page {
+            Some(row) => neighbours(&*self.library()?, row),
+            None => json!({}),
+        };
+        let mime_type = "text/markdown";
+        debug_assert!(opened.kind != Kind::Page || opened.page.is_some());
+        Ok(Some(Content::Text { mime_type, text, meta }))
+    }
+}
+
+fn neighbours(library: &Library, row: &PageRow) -> Value {
+    let (incoming, outgoing) = library.neighbours(&row.vault, row.pid);
+    let uris = |pids: Vec<Pid>| pids.into_iter().map(uri).collect::<Vec<_>>();
+    json!({ "notewell/backlinks": uris(incoming), "notewell/links": uris(outgoing) })
+}

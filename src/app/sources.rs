@@ -1,0 +1,121 @@
+//! Where items live: the vaults' files, the cards' database, the prompts' files, and the registry
+//! that gives each its number. The index reads them through here.
+
+use std::{collections::HashMap, path::PathBuf, sync::RwLock};
+
+use super::{cards::CardBox, prompts};
+use crate::{
+    config::Config,
+    domain::{Document, Kind, Pid, Result},
+    index::Source,
+    store::{Prompts, Store, pages::PageRow},
+    vault,
+};
+
+/// Everything that holds items.
+pub struct Sources {
+    pub config: Config,
+    pub store: Store,
+    pub cards: CardBox,
+    pub prompts: std::sync::Arc<dyn Prompts>,
+    /// Roots of the vaults, which every document of a first index asks for.
+    roots: RwLock<HashMap<String, PathBuf>>,
+}
+
+impl Sources {
+    pub fn new(
+        config: Config,
+        store: Store,
+        cards: CardBox,
+        prompts: std::sync::Arc<dyn Prompts>,
+    ) -> Self {
+        Self { config, store, cards, prompts, roots: RwLock::default() }
+    }
+
+    fn cached_root(&self, vault: &str) -> Result<PathBuf> {
+        let known = |roots: &HashMap<String, PathBuf>| roots.get(vault).cloned();
+        if let Some(root) = self.roots.read().ok().and_then(|roots| known(&roots)) {
+            return Ok(root);
+        }
+        let root = self.root(vault)?;
+        if let Ok(mut roots) = self.roots.write() {
+            roots.insert(vault.to_owned(), root.clone());
+        }
+        Ok(root)
+    }
+
+    /// How a page is called in answers: its path, after the vault's name where there are several.
+    pub fn shown_path(&self, vault: &str, path: &str) -> Result<String> {
+        Ok(match self.store.pages.vaults()?.len() {
+            0 | 1 => path.to_owned(),
+            _ => format!("{vault}/{path}"),
+        })
+    }
+
+    fn page_document(&self, pid: Pid) -> Result<Option<Document>> {
+        let Some(row) = self.store.pages.get(pid)?.filter(|row| row.facts.page.searchable) else {
+            return Ok(None);
+        };
+        let root = self.cached_root(&row.vault)?;
+        let file = vault::locate(&root, &row.facts.page.path);
+        let Ok(file) = vault::read(&file, self.config.limits.note_bytes) else {
+            // Gone or unreadable since the last look: the next look will say so.
+            return Ok(None);
+        };
+        let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
+        if !page.searchable {
+            return Ok(None);
+        }
+        let mut document =
+            Document::new(pid, Kind::Page, page.title, self.shown_path(&row.vault, &row.path)?);
+        document.labels = page.labels;
+        document.aliases = page.aliases;
+        document.lang = page.lang;
+        document.author = page.author;
+        document.date = page.date;
+        document.free = page.free;
+        document.chunks = note.chunks();
+        Ok(Some(document))
+    }
+
+    /// A live page's row, whatever it was when last indexed.
+    pub fn page_row(&self, pid: Pid) -> Result<Option<PageRow>> {
+        self.store.pages.get(pid)
+    }
+}
+
+impl Source for Sources {
+    fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>> {
+        self.store.items.changes(after, limit)
+    }
+
+    fn head(&self) -> Result<i64> {
+        self.store.items.head()
+    }
+
+    fn document(&self, pid: Pid) -> Result<Option<Document>> {
+        let Some(item) = self.store.items.get(pid)?.filter(|item| !item.gone) else {
+            return Ok(None);
+        };
+        match item.kind {
+            Kind::Page => self.page_document(pid),
+            Kind::Card => self.cards.document(&item),
+            Kind::Prompt => Ok(self
+                .prompts
+                .find(&item.key)?
+                .map(|stored| prompts::document(pid, &stored.prompt))),
+            Kind::Bookmark => Ok(None),
+        }
+    }
+
+    fn all(&self) -> Result<Vec<Pid>> {
+        let mut pids = Vec::new();
+        loop {
+            let page = self.store.items.list(None, pids.last().copied(), 10_000)?;
+            if page.is_empty() {
+                return Ok(pids);
+            }
+            pids.extend(page.into_iter().map(|item| item.pid));
+        }
+    }
+}

@@ -1,0 +1,480 @@
+//! Markdown → HTML that is safe to show: no scripts, styles, event handlers or `javascript:`
+//! addresses, whatever the note holds. Wiki-links become links, embeds are shown one level deep.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
+
+use ammonia::Builder;
+use pulldown_cmark::{
+    BrokenLink, CowStr, Event, LinkType, Parser, Tag, TagEnd, TextMergeStream, html,
+};
+
+use super::{blocks::dialect, links::LinkTarget, note::Note, plain};
+
+/// What an embed shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Embedded {
+    /// The text of a note, or of the part that the target names.
+    Markdown(String),
+    /// The address of a picture.
+    Image(String),
+}
+
+/// Knows where links lead. A closure from target to address is one.
+pub trait Resolve {
+    /// The address of a page or of a place in it; nothing when there is no such page.
+    fn link(&self, target: &LinkTarget) -> Option<String>;
+
+    /// What `![[target]]` shows; nothing makes it a link.
+    fn embed(&self, _target: &LinkTarget) -> Option<Embedded> {
+        None
+    }
+}
+
+impl<F: Fn(&LinkTarget) -> Option<String>> Resolve for F {
+    fn link(&self, target: &LinkTarget) -> Option<String> {
+        self(target)
+    }
+}
+
+/// Renders a whole text.
+pub fn render(markdown: &str, resolver: &dyn Resolve) -> String {
+    sanitise(&unsafe_html(markdown, &[], resolver, true))
+}
+
+impl Note {
+    /// Renders a part of this note (a section, a window): links that are defined elsewhere in the
+    /// note still work.
+    pub fn html(&self, part: &str, resolver: &dyn Resolve) -> String {
+        sanitise(&unsafe_html(part, &self.blocks.definitions, resolver, true))
+    }
+}
+
+/// Takes out of an HTML text all that could act.
+pub fn sanitise(html: &str) -> String {
+    static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+        let mut builder = Builder::default();
+        builder
+            .add_tags(["input"])
+            .add_tag_attributes("input", ["disabled", "checked"])
+            .add_tag_attribute_values("input", "type", ["checkbox"])
+            .add_tag_attributes("code", ["class"])
+            .add_tag_attributes("div", ["id", "data-callout"])
+            .add_allowed_classes("div", ["callout", "embed", "footnote-definition"])
+            .add_allowed_classes("p", ["callout-title"])
+            .add_allowed_classes("span", ["missing", "math", "math-inline", "math-display"])
+            .add_allowed_classes("sup", ["footnote-reference", "footnote-definition-label"])
+            .add_url_schemes(["notewell"])
+            .link_rel(None);
+        for heading in ["h1", "h2", "h3", "h4", "h5", "h6"] {
+            builder.add_tag_attributes(heading, ["id"]);
+        }
+        builder
+    });
+    CLEANER.clean(html).to_string()
+}
+
+fn unsafe_html(
+    markdown: &str,
+    definitions: &[(String, String)],
+    resolver: &dyn Resolve,
+    embeds: bool,
+) -> String {
+    let define = |link: BrokenLink<'_>| {
+        let label = link.reference.to_lowercase();
+        let at = definitions.binary_search_by(|(known, _)| known.as_str().cmp(&label)).ok()?;
+        Some((CowStr::from(definitions[at].1.clone()), CowStr::from("")))
+    };
+    let parser = Parser::new_with_broken_link_callback(markdown, dialect(), Some(define));
+    let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
+    let mut page = Page::new(events.len(), resolver, embeds);
+    let mut at = 0;
+    while at < events.len() {
+        at = page.take(&events, at);
+    }
+    let mut out = String::with_capacity(markdown.len() * 3 / 2);
+    html::push_html(&mut out, page.out.into_iter());
+    out
+}
+
+/// The events of one text on their way to HTML.
+struct Page<'a, 'r> {
+    resolver: &'r dyn Resolve,
+    embeds: bool,
+    out: Vec<Event<'a>>,
+    ids: HashMap<String, usize>,
+    taken: HashSet<String>,
+    /// For each open link: whether it leads nowhere and was opened as a span.
+    links: Vec<bool>,
+    /// For each open quote: whether it is a callout.
+    quotes: Vec<bool>,
+    /// Inside the title line of a callout.
+    callout_title: bool,
+}
+
+impl<'a, 'r> Page<'a, 'r> {
+    fn new(len: usize, resolver: &'r dyn Resolve, embeds: bool) -> Self {
+        Self {
+            resolver,
+            embeds,
+            out: Vec::with_capacity(len + 16),
+            ids: HashMap::new(),
+            taken: HashSet::new(),
+            links: Vec::new(),
+            quotes: Vec::new(),
+            callout_title: false,
+        }
+    }
+
+    fn raw(&mut self, html: impl Into<CowStr<'a>>) {
+        self.out.push(Event::InlineHtml(html.into()));
+    }
+
+    /// Takes the event at `at`, and those that belong to it; says where to go on.
+    fn take(&mut self, events: &[Event<'a>], at: usize) -> usize {
+        match &events[at] {
+            Event::Start(Tag::BlockQuote(_)) => return self.quote(events, at),
+            Event::End(TagEnd::BlockQuote(_)) if self.quotes.pop() == Some(true) => {
+                self.raw("</div>\n")
+            }
+            Event::Start(Tag::Heading { level, .. }) => {
+                let id = self.unique_id(&text_until(&events[at + 1..], |end| {
+                    matches!(end, TagEnd::Heading(_))
+                }));
+                self.out.push(Event::Start(Tag::Heading {
+                    level: *level,
+                    id: Some(id.into()),
+                    classes: Vec::new(),
+                    attrs: Vec::new(),
+                }));
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, .. }) => {
+                self.link(*link_type, dest_url, title);
+            }
+            Event::End(TagEnd::Link) => match self.links.pop() {
+                Some(true) => self.raw("</span>"),
+                _ => self.out.push(Event::End(TagEnd::Link)),
+            },
+            Event::Start(Tag::Image { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => {
+                return self.embed(events, at, dest_url);
+            }
+            Event::SoftBreak | Event::HardBreak if self.callout_title => {
+                self.callout_title = false;
+                self.raw("</p>\n");
+                self.out.push(Event::Start(Tag::Paragraph));
+            }
+            Event::End(TagEnd::Paragraph) if self.callout_title => {
+                self.callout_title = false;
+                self.raw("</p>\n");
+            }
+            Event::Text(text) if text.contains("==") && !in_code(&self.out) => self.highlight(text),
+            other => self.out.push(other.clone()),
+        }
+        at + 1
+    }
+
+    fn quote(&mut self, events: &[Event<'a>], at: usize) -> usize {
+        let mark = match (events.get(at + 1), events.get(at + 2)) {
+            (Some(Event::Start(Tag::Paragraph)), Some(Event::Text(text))) => {
+                plain::callout(text).map(|mark| (mark, text))
+            }
+            _ => None,
+        };
+        self.quotes.push(mark.is_some());
+        let Some((mark, text)) = mark else {
+            self.out.push(events[at].clone());
+            return at + 1;
+        };
+        let kind = escape(&mark.kind);
+        self.raw(format!(
+            "<div class=\"callout\" data-callout=\"{kind}\"><p class=\"callout-title\">"
+        ));
+        let title = text[mark.len..].to_owned();
+        let bare = title.is_empty()
+            && matches!(
+                events.get(at + 3),
+                None | Some(Event::SoftBreak | Event::End(TagEnd::Paragraph))
+            );
+        self.out.push(Event::Text(if bare { mark.kind.into() } else { title.into() }));
+        self.callout_title = true;
+        at + 3
+    }
+
+    fn link(&mut self, link_type: LinkType, dest: &CowStr<'a>, title: &CowStr<'a>) {
+        let wiki = matches!(link_type, LinkType::WikiLink { .. });
+        let target = if wiki { Some(LinkTarget::wiki(dest)) } else { LinkTarget::address(dest) };
+        let inside = |target: &LinkTarget| wiki || !target.path.is_empty();
+        let found = target.filter(inside).and_then(|target| self.resolver.link(&target));
+        let missing = wiki && found.is_none();
+        self.links.push(missing);
+        if missing {
+            self.raw("<span class=\"missing\">");
+            return;
+        }
+        let kept = if matches!(link_type, LinkType::Email) { link_type } else { LinkType::Inline };
+        self.out.push(Event::Start(Tag::Link {
+            link_type: kept,
+            dest_url: found.map_or_else(|| dest.clone(), CowStr::from),
+            title: title.clone(),
+            id: "".into(),
+        }));
+    }
+
+    fn embed(&mut self, events: &[Event<'a>], at: usize, dest: &str) -> usize {
+        let text = text_until(&events[at + 1..], |end| matches!(end, TagEnd::Image));
+        let inside =
+            events[at + 1..].iter().position(|event| matches!(event, Event::End(TagEnd::Image)));
+        let next = inside.map_or(events.len(), |inside| at + 1 + inside + 1);
+        let target = LinkTarget::wiki(dest);
+        let shown = if self.embeds { self.resolver.embed(&target) } else { None };
+        match shown {
+            Some(Embedded::Markdown(markdown)) => {
+                let alone = matches!(self.out.last(), Some(Event::Start(Tag::Paragraph)))
+                    && matches!(events.get(next), Some(Event::End(TagEnd::Paragraph)));
+                let inner = unsafe_html(&markdown, &[], self.resolver, false);
+                let inner = format!("<div class=\"embed\">\n{inner}</div>\n");
+                if alone {
+                    self.out.pop();
+                }
+                self.out.push(Event::Html(inner.into()));
+                next + usize::from(alone)
+            }
+            Some(Embedded::Image(src)) => {
+                self.out.push(Event::Start(Tag::Image {
+                    link_type: LinkType::Inline,
+                    dest_url: src.into(),
+                    title: "".into(),
+                    id: "".into(),
+                }));
+                self.out.push(Event::Text(text.into()));
+                self.out.push(Event::End(TagEnd::Image));
+                next
+            }
+            None => {
+                match self.resolver.link(&target) {
+                    Some(href) => {
+                        self.raw(format!("<a href=\"{}\">{}</a>", escape(&href), escape(&text)))
+                    }
+                    None => self.raw(format!("<span class=\"missing\">{}</span>", escape(&text))),
+                }
+                next
+            }
+        }
+    }
+
+    /// `==marked==` where both marks stand in one stretch of text.
+    fn highlight(&mut self, text: &str) {
+        let parts: Vec<&str> = text.split("==").collect();
+        let pairs = (parts.len() - 1) / 2 * 2;
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                match index {
+                    index if index > pairs => self.out.push(Event::Text("==".into())),
+                    index if index % 2 == 1 => self.raw("<mark>"),
+                    _ => self.raw("</mark>"),
+                }
+            }
+            if !part.is_empty() {
+                self.out.push(Event::Text((*part).to_owned().into()));
+            }
+        }
+    }
+
+    fn unique_id(&mut self, title: &str) -> String {
+        let base = slug(title);
+        let count = self.ids.entry(base.clone()).or_insert(0);
+        loop {
+            let id = if *count == 0 { base.clone() } else { format!("{base}-{count}") };
+            *count += 1;
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}
+
+/// The anchor of a heading: letters and digits of any script, `-` between words.
+pub fn slug(title: &str) -> String {
+    let mut slug = String::with_capacity(title.len());
+    for c in title.chars().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() || c == '_' {
+            slug.push(c);
+        } else if (c.is_whitespace() || c == '-') && !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    if slug.is_empty() { "section".to_owned() } else { slug }
+}
+
+fn text_until(events: &[Event<'_>], ends: impl Fn(&TagEnd) -> bool) -> String {
+    let mut text = String::new();
+    for event in events {
+        match event {
+            Event::End(end) if ends(end) => break,
+            Event::Text(part) | Event::Code(part) | Event::InlineMath(part) => text.push_str(part),
+            Event::SoftBreak | Event::HardBreak => text.push(' '),
+            _ => {}
+        }
+    }
+    text
+}
+
+fn in_code(out: &[Event<'_>]) -> bool {
+    matches!(out.last(), Some(Event::Start(Tag::CodeBlock(_))))
+}
+
+/// Text made safe between tags and in quoted attributes.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Vault;
+
+    impl Resolve for Vault {
+        fn link(&self, target: &LinkTarget) -> Option<String> {
+            let place = target.heading.last().map(|heading| format!("#{}", slug(heading)));
+            (target.path != "Нет")
+                .then(|| format!("/p/{}{}", target.path, place.unwrap_or_default()))
+        }
+
+        fn embed(&self, target: &LinkTarget) -> Option<Embedded> {
+            match target.path.as_str() {
+                "Цель" => Some(Embedded::Markdown("Внутри ![[Цель]] конец".into())),
+                "図.png" => Some(Embedded::Image("/f/図.png".into())),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_acts_gets_through() {
+        for evil in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "[x](javascript:alert(1))",
+            "<a href=\"java&#115;cript:alert(1)\">x</a>",
+            "<style>body{}</style>",
+            "<p style=\"background:url(x)\">",
+            "<iframe src=\"//evil\"></iframe>",
+            "<svg onload=alert(1)>",
+            "[[javascript:alert(1)]]",
+            "<form action=x><button>y</button></form>",
+            "> [!a\"onclick=\"x] y",
+            "![x](data:text/html;base64,PHNjcmlwdD4=)",
+            "<input type=text onfocus=x autofocus>",
+            "<math><mtext></mtext><script>x</script></math>",
+        ] {
+            let html =
+                render(evil, &|target: &LinkTarget| Some(target.path.clone())).to_lowercase();
+            // Only what stands in tags can act.
+            let tags = html.split('<').skip(1).map(|tag| tag.split('>').next().unwrap_or(tag));
+            for tag in tags {
+                for bad in [
+                    "script",
+                    "style",
+                    "iframe",
+                    "form",
+                    "svg",
+                    "onerror=",
+                    "onload=",
+                    "onclick=",
+                    "onfocus=",
+                    "autofocus",
+                    "data:text",
+                ] {
+                    assert!(!tag.contains(bad), "{evil} gave {html}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn links_lead_where_the_resolver_says() {
+        let html = render(
+            "[[Сон#Фаза 2|тут]] [[Нет|там]] [md](б.md) [out](https://x.y) [self](#a)",
+            &Vault,
+        );
+        assert_eq!(
+            html,
+            "<p><a href=\"/p/Сон#фаза-2\">тут</a> <span class=\"missing\">там</span> <a href=\"/p/б.md\">md</a> <a href=\"https://x.y\">out</a> <a href=\"#a\">self</a></p>\n".replace("Сон#фаза-2", "%D0%A1%D0%BE%D0%BD#%D1%84%D0%B0%D0%B7%D0%B0-2").replace("/p/б.md", "/p/%D0%B1.md")
+        );
+    }
+
+    #[test]
+    fn embeds_show_one_level() {
+        let html = render("![[Цель]]\n\n![[図.png|200]] ![[Другая]] ![[Нет]]", &Vault);
+        assert!(
+            html.starts_with(
+                "<div class=\"embed\">\n<p>Внутри <a href=\"/p/Цель\">Цель</a> конец</p>\n</div>"
+            ),
+            "{html}"
+        );
+        assert!(
+            html.contains("<img src=\"/f/") && html.contains("<a href=\"/p/Другая\">Другая</a>"),
+            "{html}"
+        );
+        assert!(html.contains("<span class=\"missing\">Нет</span>"), "{html}");
+    }
+
+    #[test]
+    fn callouts_tables_tasks_and_marks_are_shown() {
+        let html = render(
+            "> [!Warning]- Осторожно **тут**\n> Текст\n\n> [!tip]\n> 本文\n\n> просто\n\n- [x] done\n\n| a |\n|---|\n| b |\n\n~~old~~ ==new== a == b\n\nT[^1]\n\n[^1]: note\n",
+            &Vault,
+        );
+        for part in [
+            "<div class=\"callout\" data-callout=\"warning\"><p class=\"callout-title\">Осторожно <strong>тут</strong></p>\n<p>Текст</p>",
+            "data-callout=\"tip\"><p class=\"callout-title\">tip</p>\n<p>本文</p>",
+            "<blockquote>\n<p>просто</p>\n</blockquote>",
+            "<input disabled=\"\" type=\"checkbox\" checked=\"\">",
+            "<td>b</td>",
+            "<del>old</del> <mark>new</mark> a == b",
+            "<div class=\"footnote-definition\" id=\"1\">",
+        ] {
+            assert!(html.contains(part), "{part} is not in {html}");
+        }
+    }
+
+    #[test]
+    fn headings_have_ids_of_their_own() {
+        let html = render("# Раз два\n# 見出し\n# Раз два\n# !!!\n# `a` b {#own}\n", &Vault);
+        for id in ["раз-два", "見出し", "раз-два-1", "section", "a-b"] {
+            assert!(html.contains(&format!("id=\"{id}\"")), "{id}: {html}");
+        }
+    }
+
+    #[test]
+    fn a_part_knows_the_definitions_of_its_note() {
+        let text = "## A\n\nSee [the book][Книга].\n\n## B\n\n[книга]: https://x.y/z\n";
+        let note = Note::parse(text, "t");
+        let section = note.outline.find(&["A"]).unwrap();
+        let html = note.html(note.section(text, section), &Vault);
+        assert!(html.contains("<a href=\"https://x.y/z\">the book</a>"), "{html}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic_or_act(text in "(> |\\[!a\\]|==|!?\\[\\[|\\]\\]|<script>|<b |# |\\[a\\]|`|javascript:|\\(|\\)|\n|[aЯ日 |^]){0,60}") {
+            let html = render(&text, &Vault);
+            proptest::prop_assert!(!html.contains("<script"));
+            proptest::prop_assert!(!html.contains("href=\"javascript"));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Cards: what may be asked of the place that keeps them.
+//!
+//! The database belongs to Memento as much as to us: its web app may have it open and change it.
+//! Nothing here keeps a second truth about a card, and nothing touches a field that was not named.
+
+use std::path::PathBuf;
+
+use crate::domain::{
+    Card, Error, Result, Timestamp,
+    card::{CardChange, NewCard},
+};
+
+/// How many cards a list gives when nobody says how many.
+pub const DEFAULT_LIMIT: usize = 100;
+/// The most cards one list may give.
+pub const MAX_LIMIT: usize = 1_000;
+/// About how many bytes of cards one list may give; the next page starts after them.
+pub const MAX_PAGE_BYTES: usize = 1 << 20;
+
+pub trait Cards: Send + Sync {
+    /// The file behind it, for messages.
+    fn path(&self) -> PathBuf;
+
+    /// Makes a card with an id of its own. Durable when this returns, like every write here.
+    fn create(&self, new: NewCard) -> Result<Card>;
+
+    fn get(&self, id: &str, images: Images) -> Result<Option<Card>>;
+
+    /// One page of cards, in the order that the query asks for.
+    fn list(&self, query: &CardQuery) -> Result<CardPage>;
+
+    /// Changes the fields that are named and `updatedAt`, and no other.
+    fn update(&self, id: &str, change: CardChange) -> Result<Card>;
+
+    /// Turns the pin or the archive flag over.
+    fn toggle(&self, id: &str, flag: Flag) -> Result<Card>;
+
+    fn delete(&self, id: &str) -> Result<()>;
+
+    /// Every label in use, sorted, once.
+    fn labels(&self) -> Result<Vec<String>>;
+
+    /// Adds cards with the ids and dates they bring. One that is there already is replaced only by
+    /// a newer one, so that the same import twice changes nothing.
+    fn import(&self, cards: &[Card]) -> Result<Vec<Imported>>;
+
+    /// Every card's id and a number that is another one when the card has changed, whoever changed
+    /// it. The difference of two such lists is what the index has to follow.
+    fn stamps(&self) -> Result<Vec<(String, u64)>>;
+
+    /// The stamp of one card, as `stamps` has it; `None` when it is gone.
+    fn stamp(&self, id: &str) -> Result<Option<u64>>;
+
+    /// Another number when some other connection has changed the database since.
+    fn data_version(&self) -> Result<i64>;
+}
+
+/// Whether a card comes with its images or with links to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Images {
+    Bytes,
+    #[default]
+    Links,
+}
+
+/// What `toggle` turns over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    Pinned,
+    Archived,
+}
+
+/// The two orders of Memento. Equal cards follow their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Pinned first, then by `order`, then the newest change first.
+    #[default]
+    Listed,
+    /// Pinned first, then the newest change first.
+    Newest,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct CardQuery {
+    /// In the title, the content or a checklist item, whatever the case, in any script.
+    pub contains: Option<String>,
+    pub archived: bool,
+    /// Only cards whose reminder is due at this moment and not done.
+    pub due: Option<Timestamp>,
+    pub order: Order,
+    pub images: Images,
+    /// Without: [`DEFAULT_LIMIT`].
+    pub limit: Option<usize>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+}
+
+impl CardQuery {
+    /// The limit to keep to, checked.
+    pub fn checked_limit(&self) -> Result<usize> {
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        if (1..=MAX_LIMIT).contains(&limit) {
+            return Ok(limit);
+        }
+        Err(Error::invalid_params(format!("limit `{limit}` is not between 1 and {MAX_LIMIT}")))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CardPage {
+    pub cards: Vec<Card>,
+    /// The cursor of the next page, when there is one.
+    pub next: Option<String>,
+}
+
+/// What became of a card that was to be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Imported {
+    Added,
+    /// It was there, older.
+    Updated,
+    /// It is there, and not older.
+    Present,
+    /// This database cannot hold it.
+    Refused(String),
+}
+
+/// The error of a card that is not there; -32600, as Memento answers it.
+pub fn no_such_card(id: &str) -> Error {
+    Error::invalid_request(format!(
+        "Note not found: no card has the id `{id}`; find it with search_notes"
+    ))
+}

@@ -1,0 +1,205 @@
+//! Dated copies of the user's file from before each change: `user.jsonl.20260210-192827`, in UTC.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::replace::sync_folder;
+use crate::{
+    domain::{Error, Result, Timestamp, error::Doing},
+    store::prompts::Backup,
+};
+
+/// The backups of one file.
+#[derive(Debug)]
+pub struct Backups {
+    folder: PathBuf,
+    /// `user.jsonl.`
+    prefix: String,
+    keep: usize,
+}
+
+/// Orders backups by age: the second, the number within it, then whatever another program added.
+type Age = (String, u64, String);
+
+impl Backups {
+    pub fn new(folder: PathBuf, file: &str, keep: usize) -> Self {
+        Self { folder, prefix: format!("{file}."), keep: keep.max(1) }
+    }
+
+    /// Newest first.
+    pub fn list(&self) -> Result<Vec<Backup>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).doing("read the folder of backups"),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.doing("read the folder of backups")?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Some(age) = self.age(&name) else { continue };
+            // Another process may prune while we look.
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_file() {
+                found.push((age, name, metadata.len()));
+            }
+        }
+        found.sort();
+        let backup = |((second, ..), name, bytes): (Age, String, u64)| Backup {
+            name,
+            made: moment(&second),
+            bytes,
+        };
+        Ok(found.into_iter().rev().map(backup).collect())
+    }
+
+    /// Keeps `file` as it is now under a new name, which is returned. The old bytes are not
+    /// copied: the file is replaced as a whole afterwards, so a second name for it is enough.
+    pub fn make(&self, file: &Path, now: Timestamp) -> Result<String> {
+        fs::create_dir_all(&self.folder).doing("create the folder of backups")?;
+        let second = second(now);
+        let used = self.list()?.into_iter().filter_map(|backup| self.age(&backup.name));
+        let last = used.filter(|(of, ..)| *of == second).map(|(_, number, _)| number).max();
+        let mut number = last.map_or(1, |last| last + 1);
+        loop {
+            let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+            let name = format!("{}{second}{suffix}", self.prefix);
+            match link_or_copy(file, &self.folder.join(&name)) {
+                Ok(()) => {
+                    sync_folder(&self.folder).doing("sync the folder of backups")?;
+                    return Ok(name);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error).doing(format!("make the backup `{name}`")),
+            }
+        }
+    }
+
+    /// Takes a backup back that turned out not to be needed.
+    pub fn discard(&self, name: &str) {
+        if let Err(error) = fs::remove_file(self.folder.join(name)) {
+            tracing::warn!(backup = name, %error, "could not remove an unneeded backup");
+        }
+    }
+
+    /// Removes all but the newest, and never the one that was just made, whatever the clock says.
+    pub fn prune(&self, made: Option<&str>) -> Result<()> {
+        for old in self.list()?.into_iter().skip(self.keep) {
+            if Some(old.name.as_str()) != made {
+                match fs::remove_file(self.folder.join(&old.name)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(error).doing(format!("remove the old backup `{}`", old.name));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn read(&self, name: &str) -> Result<Vec<u8>> {
+        // Only a name of the list is ever opened: a path cannot lead elsewhere.
+        if !self.list()?.iter().any(|backup| backup.name == name) {
+            return Err(Error::invalid_params(format!(
+                "there is no backup `{name}`; `notewell prompt backups` lists them"
+            )));
+        }
+        fs::read(self.folder.join(name)).doing(format!("read the backup `{name}`"))
+    }
+
+    fn age(&self, name: &str) -> Option<Age> {
+        let rest = name.strip_prefix(&self.prefix)?;
+        let (second, rest) = rest.split_at_checked(15)?;
+        let (date, time) = second.split_once('-')?;
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        (date.len() == 8 && digits(date) && digits(time)).then_some(())?;
+        let number = rest.strip_prefix('-').and_then(|number| number.parse().ok());
+        Some((second.to_owned(), number.unwrap_or(1), rest.to_owned()))
+    }
+}
+
+/// `20260210-192827`, in UTC.
+fn second(now: Timestamp) -> String {
+    let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
+    let (date, time) = digits.split_at(digits.len().min(8));
+    format!("{date}-{time}")
+}
+
+fn moment(second: &str) -> Option<Timestamp> {
+    let part = |from: usize, to: usize| second.get(from..to);
+    Timestamp::parse(&format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(9, 11)?,
+        part(11, 13)?,
+        part(13, 15)?
+    ))
+}
+
+fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has links, and the backups may be on another one.
+        Err(_) => {
+            let mut copy = fs::OpenOptions::new().write(true).create_new(true).open(to)?;
+            let copied = fs::File::open(from)
+                .and_then(|mut file| io::copy(&mut file, &mut copy))
+                .and_then(|_| copy.sync_all());
+            if copied.is_err() {
+                let _ = fs::remove_file(to);
+            }
+            copied
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backups_of_one_second_do_not_overwrite_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("user.jsonl");
+        let backups = Backups::new(folder.path().join("backups"), "user.jsonl", 3);
+        let now = Timestamp::parse("2026-02-10T19:28:27.900Z").unwrap();
+        for round in 0..15 {
+            let fresh = folder.path().join("new");
+            #[expect(clippy::disallowed_methods)]
+            fs::write(&fresh, round.to_string()).unwrap();
+            fs::rename(&fresh, &file).unwrap();
+            let name = backups.make(&file, now).unwrap();
+            backups.prune(Some(&name)).unwrap();
+        }
+        let names: Vec<_> = backups.list().unwrap().into_iter().map(|b| b.name).collect();
+        let expected = ["-15", "-14", "-13"].map(|n| format!("user.jsonl.20260210-192827{n}"));
+        assert_eq!(names, expected);
+        assert_eq!(backups.read(&names[1]).unwrap(), b"13");
+        assert_eq!(backups.list().unwrap()[0].made, Timestamp::parse("2026-02-10T19:28:27Z"));
+        assert!(backups.read("../user.jsonl").is_err());
+        // A clock that went back must not cost the newest backup.
+        let earlier = backups.make(&file, Timestamp(0)).unwrap();
+        backups.prune(Some(&earlier)).unwrap();
+        assert!(backups.read(&earlier).is_ok());
+    }
+
+    #[test]
+    fn backups_of_another_program_count_and_other_files_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "user.jsonl.20250101-000000",
+            "user.jsonl.20250101-000001.pre-restore",
+            "user.jsonl.old",
+            "notes",
+        ] {
+            fs::File::create(folder.path().join(name)).unwrap();
+        }
+        let backups = Backups::new(folder.path().to_owned(), "user.jsonl", 10);
+        assert_eq!(backups.list().unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,390 @@
+//! Prompts in JSONL files that a person can read and edit: `default.jsonl` (ours, in the binary)
+//! and `user.jsonl`. A folder of hexai opens in place.
+//!
+//! Three layers make one list: the user's own prompts come first, then a `default.jsonl` found in
+//! the folder, then what is built in. An earlier layer hides the same name of a later one, so that
+//! nothing a person wrote disappears when a release adds a prompt. Only the user's are writable.
+//!
+//! The files are the truth. They are looked at before each answer (one `stat`) and read again only
+//! when they changed; a change takes the lock, looks again, and replaces the file as a whole. This
+//! room never drops a line it does not understand.
+
+mod backups;
+mod builtin;
+mod completions;
+#[cfg(test)]
+mod crash;
+mod fields;
+mod lines;
+mod replace;
+mod snapshot;
+mod stamp;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization;
+
+use self::{
+    backups::Backups, completions::Completions, lines::Lines, replace::Fresh, replace::Lock,
+    snapshot::Snapshot, stamp::Stamp,
+};
+use super::prompts::{
+    Backup, Origin, Page, Problem, Prompts, Restored, Stored, check_placeholders, not_found,
+    read_only, taken,
+};
+use crate::domain::{Error, Prompt, Result, Timestamp, error::Doing, prompt::Patch};
+
+const USER: &str = "user.jsonl";
+const DEFAULT: &str = "default.jsonl";
+/// How often a change starts over because somebody edited the file meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// The moments of a change at which a process may die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Locked,
+    Written,
+    BackedUp,
+    Renamed,
+    Synced,
+    Pruned,
+}
+
+/// Prompts in a folder.
+pub struct JsonlPrompts {
+    folder: PathBuf,
+    backups: Backups,
+    completions: Completions,
+    state: Mutex<State>,
+    #[cfg(test)]
+    hook: Option<Box<dyn Fn(Step) + Send + Sync>>,
+}
+
+/// What was read last, of each of the two files.
+struct State {
+    user: Read,
+    default: Read,
+    snapshot: Arc<Snapshot>,
+    version: u64,
+    /// How often a file was read, for the tests that say it is not.
+    reads: u64,
+}
+
+#[derive(Default)]
+struct Read {
+    stamp: Option<Stamp>,
+    lines: Lines,
+}
+
+impl JsonlPrompts {
+    /// `completions` is where the values used before are remembered; without it they are
+    /// forgotten at the end of the process. Nothing is created before the first change.
+    pub fn open(folder: impl Into<PathBuf>, keep: usize, completions: Option<PathBuf>) -> Self {
+        let folder = folder.into();
+        Self {
+            backups: Backups::new(folder.join("backups"), USER, keep),
+            completions: Completions::new(completions),
+            folder,
+            state: Mutex::new(State {
+                user: Read::default(),
+                default: Read::default(),
+                snapshot: Arc::new(Snapshot::new(&Lines::default(), &Lines::default())),
+                version: 0,
+                reads: 0,
+            }),
+            #[cfg(test)]
+            hook: None,
+        }
+    }
+
+    /// The file that changes go to.
+    pub fn user_file(&self) -> PathBuf {
+        self.folder.join(USER)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The prompts as they are now: one look at each file, and no reading when nothing changed.
+    fn now(&self) -> Result<Arc<Snapshot>> {
+        let mut state = self.state();
+        self.refresh(&mut state)?;
+        Ok(state.snapshot.clone())
+    }
+
+    fn refresh(&self, state: &mut State) -> Result<()> {
+        let State { user, default, reads, .. } = state;
+        let user = user.refresh(&self.user_file(), Origin::User, reads)?;
+        let default = default.refresh(&self.folder.join(DEFAULT), Origin::Default, reads)?;
+        if user || default {
+            state.publish();
+        }
+        Ok(())
+    }
+
+    /// One change: `edit` gets the lines of the user's file and may refuse. It is called again
+    /// when somebody edits the file by hand at the same moment.
+    fn change<T>(
+        &self,
+        mut edit: impl FnMut(&mut Lines, &Snapshot) -> Result<T>,
+    ) -> Result<(T, Option<String>)> {
+        std::fs::create_dir_all(&self.folder)
+            .doing(format!("create `{}`", self.folder.display()))?;
+        let _lock = Lock::take(&self.folder.join(format!("{USER}.lock")))?;
+        self.reached(Step::Locked);
+        let file = self.user_file();
+        let target = replace::resolve(&file);
+        for _ in 0..ATTEMPTS {
+            let (mut lines, snapshot, seen) = {
+                let mut state = self.state();
+                self.refresh(&mut state)?;
+                (state.user.lines.clone(), state.snapshot.clone(), state.user.stamp)
+            };
+            let outcome = edit(&mut lines, &snapshot)?;
+            let mut fresh = Fresh::write(&target, &lines.bytes())?;
+            self.reached(Step::Written);
+            let still = Stamp::of(&file).doing(format!("look at `{}`", file.display()))?;
+            let untouched = match (&seen, &still) {
+                (Some(seen), Some(still)) => seen.looks_like(still),
+                (None, None) => true,
+                _ => false,
+            };
+            if !untouched {
+                continue;
+            }
+            let backup = match still {
+                Some(_) => Some(self.backups.make(&target, Timestamp::now())?),
+                None => None,
+            };
+            self.reached(Step::BackedUp);
+            if let Err(error) = fresh.put_in_place() {
+                backup.as_deref().inspect(|name| self.backups.discard(name));
+                return Err(error);
+            }
+            self.reached(Step::Renamed);
+            let folder = target.parent().unwrap_or(&self.folder);
+            replace::sync_folder(folder).doing(format!("sync `{}`", folder.display()))?;
+            self.reached(Step::Synced);
+            self.adopt(lines, &target);
+            // The change stands; an old backup too many is no reason to call it failed.
+            if let Err(error) = self.backups.prune(backup.as_deref()) {
+                tracing::warn!(?error, "could not remove old backups of prompts");
+            }
+            self.reached(Step::Pruned);
+            return Ok((outcome, backup));
+        }
+        Err(Error::limit(format!("`{}` keeps changing; try again", file.display())))
+    }
+
+    /// Takes over what was just written, without reading it again.
+    fn adopt(&self, lines: Lines, target: &Path) {
+        let mut state = self.state();
+        state.user = Read { stamp: Stamp::of(target).ok().flatten(), lines };
+        state.publish();
+    }
+
+    fn reached(&self, _step: Step) {
+        #[cfg(test)]
+        if let Some(hook) = &self.hook {
+            hook(_step);
+        }
+    }
+}
+
+impl State {
+    fn publish(&mut self) {
+        let next = Snapshot::new(&self.user.lines, &self.default.lines);
+        for problem in &next.problems {
+            if !self.snapshot.problems.contains(problem) {
+                tracing::warn!(file = problem.file, line = problem.line, "{}", problem.what);
+            }
+        }
+        self.snapshot = Arc::new(next);
+        self.version += 1;
+    }
+}
+
+impl Read {
+    /// Reads the file if it is not the one read last. Says whether the content changed.
+    fn refresh(&mut self, path: &Path, origin: Origin, reads: &mut u64) -> Result<bool> {
+        let now = Stamp::of(path).doing(format!("look at `{}`", path.display()))?;
+        match (&self.stamp, &now) {
+            (Some(before), Some(now)) if before.matches(now) => return Ok(false),
+            (None, None) => return Ok(false),
+            _ => {}
+        }
+        let (bytes, stamp) = match read_steadily(path) {
+            Ok((bytes, stamp)) => (bytes, Some(stamp)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
+            Err(error) => return Err(error).doing(format!("read `{}`", path.display())),
+        };
+        *reads += 1;
+        self.stamp = stamp;
+        let same = {
+            let mut rest = bytes.as_slice();
+            self.lines.0.iter().all(|line| match rest.strip_prefix(&*line.raw) {
+                Some(after) => {
+                    rest = after;
+                    true
+                }
+                None => false,
+            }) && rest.is_empty()
+        };
+        if !same {
+            self.lines = Lines::read(&bytes, origin, &self.lines);
+        }
+        Ok(!same)
+    }
+}
+
+/// Reads a file of which no part changed while it was read, as far as its stamp can tell.
+fn read_steadily(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
+    for _ in 0..ATTEMPTS {
+        let mut file = std::fs::File::open(path)?;
+        let before = Stamp::from(&file.metadata()?);
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut file, &mut bytes)?;
+        if before.looks_like(&Stamp::from(&file.metadata()?)) {
+            return Ok((bytes, before));
+        }
+    }
+    Err(io::Error::other("the file keeps changing; try again"))
+}
+
+impl Prompts for JsonlPrompts {
+    fn list(&self, cursor: Option<&str>, limit: usize) -> Result<Page> {
+        let after = cursor.filter(|cursor| !cursor.is_empty()).map(read_cursor).transpose()?;
+        let snapshot = self.now()?;
+        let listed = &snapshot.listed;
+        let start = match &after {
+            Some(name) => listed.partition_point(|stored| stored.prompt.name <= *name),
+            None => 0,
+        };
+        let end = start.saturating_add(limit.max(1)).min(listed.len());
+        let prompts = listed[start..end].to_vec();
+        let last = prompts.last().filter(|_| end < listed.len());
+        let next = last.map(|stored| URL_SAFE_NO_PAD.encode(format!("n{}", stored.prompt.name)));
+        Ok(Page { prompts, next })
+    }
+
+    fn all(&self) -> Result<Arc<[Arc<Stored>]>> {
+        Ok(self.now()?.listed.clone())
+    }
+
+    fn find(&self, name: &str) -> Result<Option<Arc<Stored>>> {
+        Ok(self.now()?.find(name))
+    }
+
+    fn add(&self, prompts: Vec<Prompt>) -> Result<()> {
+        if prompts.is_empty() {
+            return Ok(());
+        }
+        self.change(|lines, snapshot| {
+            let mut new = std::collections::HashSet::new();
+            for prompt in &prompts {
+                if snapshot.find(&prompt.name).is_some() || !new.insert(prompt.name.as_str()) {
+                    return Err(taken(&prompt.name));
+                }
+            }
+            prompts.iter().for_each(|prompt| lines.append(prompt.clone()));
+            Ok(())
+        })
+        .map(drop)
+    }
+
+    fn update(&self, patch: Patch) -> Result<Arc<Stored>> {
+        let name = patch.name()?.to_owned();
+        if patch.is_empty() {
+            return Err(Error::invalid_params(
+                "nothing to update; give title, description, arguments, messages, tags or newName",
+            ));
+        }
+        let (stored, _) = self.change(|lines, snapshot| {
+            let found = writable(snapshot, &name, "update")?;
+            let at = lines.position(&found.prompt.name).ok_or_else(|| not_found(&name))?;
+            let mut prompt = found.prompt.clone();
+            let checked = patch.arguments.is_some() || patch.messages.is_some();
+            let changes = patch.clone().apply(&mut prompt, Timestamp::now())?;
+            if checked {
+                check_placeholders(&prompt)?;
+            }
+            if prompt.name != found.prompt.name && snapshot.find(&prompt.name).is_some() {
+                return Err(taken(&prompt.name));
+            }
+            lines.replace(at, changes, prompt).map_err(Error::internal)
+        })?;
+        Ok(stored)
+    }
+
+    fn delete(&self, name: &str) -> Result<()> {
+        // The same refusals as every other method, before anything is created on disk.
+        self.get(name)?;
+        self.change(|lines, snapshot| {
+            let found = writable(snapshot, name, "delete")?;
+            lines.remove(&found.prompt.name);
+            Ok(())
+        })
+        .map(drop)
+    }
+
+    fn version(&self) -> Result<u64> {
+        let mut state = self.state();
+        self.refresh(&mut state)?;
+        Ok(state.version)
+    }
+
+    fn problems(&self) -> Result<Vec<Problem>> {
+        Ok(self.now()?.problems.clone())
+    }
+
+    fn backups(&self) -> Result<Vec<Backup>> {
+        self.backups.list()
+    }
+
+    fn restore(&self, backup: &str) -> Result<Restored> {
+        let bytes = self.backups.read(backup)?;
+        let (prompts, undo) = self.change(|lines, _| {
+            *lines = Lines::read(&bytes, Origin::User, lines);
+            Ok(lines.prompts().count())
+        })?;
+        Ok(Restored { prompts, undo })
+    }
+
+    fn remember(&self, name: &str, values: &Map<String, Value>) -> Result<()> {
+        self.completions.remember(name, values)
+    }
+
+    fn complete(&self, name: &str, argument: &str, prefix: &str) -> Result<Vec<String>> {
+        self.completions.complete(name, argument, prefix)
+    }
+}
+
+/// The prompt of that name if it is the user's own.
+fn writable<'a>(snapshot: &'a Snapshot, name: &str, verb: &str) -> Result<&'a Arc<Stored>> {
+    let found = snapshot.look_up(name).ok_or_else(|| not_found(name))?;
+    match found.origin.is_user() {
+        true => Ok(found),
+        false => Err(read_only(name, verb)),
+    }
+}
+
+fn read_cursor(cursor: &str) -> Result<String> {
+    let name = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    name.and_then(|name| name.strip_prefix('n').map(str::to_owned)).ok_or_else(|| {
+        Error::invalid_params("cursor is not one of ours; leave it out to start from the beginning")
+    })
+}
+
+/// The name as it is compared: composed, so that two keyboards write the same one.
+fn composed(name: &str) -> String {
+    name.nfc().collect()
+}

@@ -1,0 +1,135 @@
+//! One writer at a time, and never half a file: a lock between processes, a new file beside the
+//! old one, synced, then renamed over it.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::domain::{Error, Result, error::Doing};
+
+/// How long a writer waits for the others.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Holds the lock until dropped, or until the process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
+
+impl Lock {
+    /// Locks a file of its own beside the data, which is replaced and so cannot carry a lock.
+    /// The file stays: removing it would let two writers hold two different locks.
+    pub fn take(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+            .doing(format!("open the lock `{}`", path.display()))?;
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self(file)),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::limit(format!(
+                        "another process has held `{}` for {} s; try again",
+                        path.display(),
+                        PATIENCE.as_secs()
+                    )));
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(error).doing(format!("lock `{}`", path.display()));
+                }
+            }
+        }
+    }
+}
+
+/// A new file beside the one it will replace, written and synced. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Fresh {
+    path: PathBuf,
+    target: PathBuf,
+    done: bool,
+}
+
+impl Fresh {
+    /// Only under the lock: what an earlier writer left when it died is removed first.
+    pub fn write(target: &Path, bytes: &[u8]) -> Result<Self> {
+        let (folder, name) = parts(target)?;
+        remove_leftovers(folder, name);
+        let path = folder.join(format!("{}{}", leftover_prefix(name), std::process::id()));
+        let fresh = Self { path, target: target.to_owned(), done: false };
+        fresh.fill(bytes).doing(format!("write `{}`", fresh.path.display()))?;
+        Ok(fresh)
+    }
+
+    fn fill(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.path)?;
+        if let Ok(metadata) = fs::metadata(&self.target) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
+    /// Renames it over the old file. From here on every reader sees the new content.
+    pub fn put_in_place(&mut self) -> Result<()> {
+        fs::rename(&self.path, &self.target)
+            .doing(format!("replace `{}`", self.target.display()))?;
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        if !self.done {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Makes the names in a folder durable.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Only Unix can open a folder as a file.
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Where a path really leads, so that a link in a person's dotfiles stays a link.
+pub fn resolve(path: &Path) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    match fs::read_link(path) {
+        Ok(link) => path.parent().map_or(link.clone(), |folder| folder.join(link)),
+        Err(_) => path.to_owned(),
+    }
+}
+
+fn parts(target: &Path) -> Result<(&Path, &str)> {
+    let name = target.file_name().and_then(|name| name.to_str());
+    target
+        .parent()
+        .zip(name)
+        .ok_or_else(|| Error::internal(format!("`{}` is not a file's path", target.display())))
+}
+
+fn leftover_prefix(name: &str) -> String {
+    format!(".{name}.new-")
+}
+
+fn remove_leftovers(folder: &Path, name: &str) {
+    let prefix = leftover_prefix(name);
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

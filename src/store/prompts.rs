@@ -1,0 +1,189 @@
+//! What a library of prompts can do, whatever holds it.
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    domain::{
+        Code, Error, Prompt, Result, Timestamp,
+        prompt::{Draft, Patch, check_name},
+    },
+    markdown::template,
+};
+
+/// Where a prompt comes from. Only the user's own can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// In the binary.
+    BuiltIn,
+    /// In a `default.jsonl` that another program left beside the user's file: read-only too.
+    Default,
+    User,
+}
+
+impl Origin {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Origin::BuiltIn => "built-in",
+            Origin::Default => "default",
+            Origin::User => "user",
+        }
+    }
+
+    pub fn is_user(self) -> bool {
+        self == Origin::User
+    }
+}
+
+/// A prompt and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    pub prompt: Prompt,
+    pub origin: Origin,
+}
+
+/// One page of the list, ordered by name.
+#[derive(Debug, Clone)]
+pub struct Page {
+    pub prompts: Vec<Arc<Stored>>,
+    /// Opaque; `None` on the last page.
+    pub next: Option<String>,
+}
+
+/// Something in a file that a person should look at. Nothing is ever dropped because of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// The line is not used at all; otherwise it is, and this is only a remark.
+    pub broken: bool,
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} line {}: {}", self.file, self.line, self.what)
+    }
+}
+
+/// A copy of the user's file from before a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// The file's name, which `restore` takes: `user.jsonl.20260210-192827`.
+    pub name: String,
+    /// When it was made, in UTC.
+    pub made: Option<Timestamp>,
+    pub bytes: u64,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub prompts: usize,
+    /// The backup of what was there before: restore it to undo.
+    pub undo: Option<String>,
+}
+
+/// A library of prompts. Every change is durable when the call returns, and is seen by every
+/// reader of every process from then on.
+pub trait Prompts: Send + Sync {
+    /// A page of the prompts ordered by name; `None` or an empty cursor is the first page.
+    fn list(&self, cursor: Option<&str>, limit: usize) -> Result<Page>;
+
+    /// All prompts, ordered by name.
+    fn all(&self) -> Result<Arc<[Arc<Stored>]>>;
+
+    fn find(&self, name: &str) -> Result<Option<Arc<Stored>>>;
+
+    /// Adds prompts as they are, all or none, as one change with one backup. A name that is taken
+    /// refuses the whole.
+    fn add(&self, prompts: Vec<Prompt>) -> Result<()>;
+
+    /// Changes the fields that the patch gives of the prompt it names, and returns the new state.
+    fn update(&self, patch: Patch) -> Result<Arc<Stored>>;
+
+    fn delete(&self, name: &str) -> Result<()>;
+
+    /// A number that changes whenever the content does, whoever changed it. Cheap: poll it.
+    fn version(&self) -> Result<u64>;
+
+    fn problems(&self) -> Result<Vec<Problem>>;
+
+    /// Newest first.
+    fn backups(&self) -> Result<Vec<Backup>>;
+
+    /// Brings a backup back, after making a backup of what is there now.
+    fn restore(&self, backup: &str) -> Result<Restored>;
+
+    /// Remembers the values that a prompt was rendered with, for `complete`.
+    fn remember(&self, name: &str, values: &Map<String, Value>) -> Result<()>;
+
+    /// Values used before for an argument that start with `prefix`, the latest first.
+    fn complete(&self, name: &str, argument: &str, prefix: &str) -> Result<Vec<String>>;
+
+    fn get(&self, name: &str) -> Result<Arc<Stored>> {
+        if name.is_empty() {
+            return Err(Error::new(Code::InvalidParams, "Prompt name is required"));
+        }
+        self.find(name)?.ok_or_else(|| not_found(name))
+    }
+
+    fn create(&self, draft: Draft) -> Result<Arc<Stored>> {
+        let prompt = draft.into_prompt(Timestamp::now())?;
+        check_placeholders(&prompt)?;
+        let stored = Stored { prompt: prompt.clone(), origin: Origin::User };
+        self.add(vec![prompt])?;
+        Ok(Arc::new(stored))
+    }
+
+    /// Makes a prompt of the user's own out of any prompt, a built-in above all.
+    fn copy(&self, from: &str, to: &str) -> Result<Arc<Stored>> {
+        let mut prompt = self.get(from)?.prompt.clone();
+        let now = Timestamp::now();
+        prompt.name = to.to_owned();
+        (prompt.created, prompt.updated) = (Some(now), Some(now));
+        check_name(to)?;
+        self.add(vec![prompt])?;
+        self.get(to)
+    }
+}
+
+/// Refuses a placeholder that nothing can fill: no argument declares it and it has no default.
+pub fn check_placeholders(prompt: &Prompt) -> Result<()> {
+    let declared = |name: &str| prompt.arguments.iter().any(|argument| argument.name == name);
+    for text in prompt.texts() {
+        for (name, optional) in template::variables(text) {
+            if !optional && !declared(name) {
+                return Err(Error::invalid_params(format!(
+                    "placeholder `{{{{{name}}}}}` is not declared; add `{name}` to `arguments`, \
+                     give it a default as in `{{{{{name}|text}}}}`, or write `\\{{{{{name}}}}}` \
+                     for literal braces"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn not_found(name: &str) -> Error {
+    Error::new(
+        Code::InvalidParams,
+        format!("Prompt not found: {}", name.chars().take(200).collect::<String>()),
+    )
+}
+
+pub(crate) fn taken(name: &str) -> Error {
+    Error::new(Code::InvalidParams, format!("Prompt already exists: {name}"))
+}
+
+pub(crate) fn read_only(name: &str, verb: &str) -> Error {
+    Error::new(
+        Code::InvalidParams,
+        format!(
+            "Cannot {verb} built-in prompt: {name} (create one of your own under another name, \
+             or copy it with `notewell prompt edit {name} --as NEW_NAME`)"
+        ),
+    )
+}

@@ -1,0 +1,316 @@
+//! What is kept in memory of every card: where it stands in each order, a number that changes when
+//! it does, and, once somebody searched, its folded text.
+//!
+//! An index in the database would do the same, but the file may be Memento's, and its dates may be
+//! in three forms that SQL cannot sort. It is a cache: the rows are the truth.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
+use serde_json::Value as Json;
+
+use super::{dates, fold::fold, layout::Layout, row};
+use crate::{domain::card::item_text, store::cards::Order};
+
+/// Where a card stands: pinned first, then by `order`, then the newest first, then by id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub unpinned: bool,
+    pub order: Rank,
+    pub updated: Reverse<i64>,
+    pub id: Arc<str>,
+}
+
+/// Memento's `order`, comparable.
+#[derive(Debug, Clone, Copy)]
+pub struct Rank(pub f64);
+
+impl PartialEq for Rank {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Rank {}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub stamp: u64,
+    pub archived: bool,
+    /// When a reminder that is not done comes.
+    pub reminder: Option<i64>,
+    key: Key,
+    /// Title, content and checklist items, folded; absent until somebody searches.
+    folded: Option<Box<str>>,
+}
+
+impl Entry {
+    fn key(&self, order: Order) -> Key {
+        match order {
+            Order::Listed => self.key.clone(),
+            Order::Newest => Key { order: Rank(0.0), ..self.key.clone() },
+        }
+    }
+
+    pub fn contains(&self, needle: &memchr::memmem::Finder<'_>) -> bool {
+        self.folded.as_deref().is_some_and(|text| needle.find(text.as_bytes()).is_some())
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    entries: HashMap<Arc<str>, Entry>,
+    listed: BTreeSet<Key>,
+    newest: BTreeSet<Key>,
+    /// How many entries have no folded text.
+    unfolded: usize,
+}
+
+/// More missing texts than this are read in one walk through the table.
+const FEW: usize = 200;
+
+impl Snapshot {
+    /// Compares every row with what is known and takes over what differs.
+    pub fn refresh(&mut self, connection: &Connection, layout: &Layout) -> rusqlite::Result<()> {
+        let mut statement =
+            connection.prepare_cached(&format!(r#"SELECT {} FROM "Note""#, columns(layout)))?;
+        let mut rows = statement.query([])?;
+        let mut seen = HashSet::with_capacity(self.entries.len());
+        while let Some(row) = rows.next()? {
+            let stamp = stamp(row)?;
+            let id = row.get_ref(0)?;
+            let known = match id {
+                ValueRef::Text(id) => std::str::from_utf8(id).ok(),
+                _ => None,
+            }
+            .and_then(|id| self.entries.get_key_value(id))
+            .filter(|(_, entry)| entry.stamp == stamp)
+            .map(|(id, _)| id.clone());
+            let id = match known {
+                Some(id) => id,
+                None => self.put(entry(row, stamp)?),
+            };
+            seen.insert(id);
+        }
+        if seen.len() < self.entries.len() {
+            let gone: Vec<_> =
+                self.entries.keys().filter(|id| !seen.contains(*id)).cloned().collect();
+            gone.iter().for_each(|id| self.remove(id));
+        }
+        Ok(())
+    }
+
+    /// Takes over one row as it is now, or its absence.
+    pub fn refresh_one(
+        &mut self,
+        connection: &Connection,
+        layout: &Layout,
+        id: &str,
+    ) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached(&format!(
+            r#"SELECT {} FROM "Note" WHERE "id" = ?1"#,
+            columns(layout)
+        ))?;
+        let mut rows = statement.query([id])?;
+        match rows.next()? {
+            Some(row) => {
+                self.put(entry(row, stamp(row)?)?);
+            }
+            None => self.remove(id),
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, entry: Entry) -> Arc<str> {
+        let id = entry.key.id.clone();
+        self.remove(&id);
+        self.listed.insert(entry.key(Order::Listed));
+        self.newest.insert(entry.key(Order::Newest));
+        self.unfolded += 1;
+        self.entries.insert(id.clone(), entry);
+        id
+    }
+
+    fn remove(&mut self, id: &str) {
+        if let Some(entry) = self.entries.remove(id) {
+            self.listed.remove(&entry.key(Order::Listed));
+            self.newest.remove(&entry.key(Order::Newest));
+            self.unfolded -= usize::from(entry.folded.is_none());
+        }
+    }
+
+    /// Makes sure that every card's folded text is there.
+    pub fn fold_all(&mut self, connection: &Connection, layout: &Layout) -> rusqlite::Result<()> {
+        let columns = format!(
+            r#""id", {}, "content", {}"#,
+            layout.quoted("title"),
+            layout.quoted("checkItems")
+        );
+        if self.unfolded > FEW {
+            let mut statement = connection.prepare(&format!(r#"SELECT {columns} FROM "Note""#))?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                self.fold_row(row)?;
+            }
+        } else if self.unfolded > 0 {
+            let bare = self.entries.iter().filter(|(_, entry)| entry.folded.is_none());
+            let bare: Vec<_> = bare.map(|(id, _)| id.clone()).collect();
+            let mut statement = connection
+                .prepare_cached(&format!(r#"SELECT {columns} FROM "Note" WHERE "id" = ?1"#))?;
+            for id in bare {
+                let mut rows = statement.query([&*id])?;
+                if let Some(row) = rows.next()? {
+                    self.fold_row(row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fold_row(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let id = row::text(row.get_ref(0)?).unwrap_or_default();
+        let Some(entry) = self.entries.get_mut(id.as_str()) else { return Ok(()) };
+        if entry.folded.is_some() {
+            return Ok(());
+        }
+        // NUL between the parts, so that no match reaches from one into the next.
+        let mut text = row::text(row.get_ref(1)?).unwrap_or_default();
+        text.push('\0');
+        text.push_str(&row::text(row.get_ref(2)?).unwrap_or_default());
+        let items = row::text(row.get_ref(3)?).filter(|items| !items.is_empty());
+        if let Some(Ok(Json::Array(items))) = items.map(|items| serde_json::from_str(&items)) {
+            for item in &items {
+                text.push('\0');
+                text.push_str(item_text(item));
+            }
+        }
+        entry.folded = Some(fold(&text).into());
+        self.unfolded -= 1;
+        Ok(())
+    }
+
+    /// Cards after a place in an order.
+    pub fn after(&self, order: Order, place: Option<&Key>) -> impl Iterator<Item = (&Key, &Entry)> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let keys = match order {
+            Order::Listed => &self.listed,
+            Order::Newest => &self.newest,
+        };
+        keys.range((place.map_or(Unbounded, Excluded), Unbounded))
+            .filter_map(|key| Some((key, self.entries.get(&key.id)?)))
+    }
+
+    pub fn stamps(&self) -> Vec<(String, u64)> {
+        self.entries.iter().map(|(id, entry)| (id.to_string(), entry.stamp)).collect()
+    }
+}
+
+/// What `entry` and `stamp` read: the first six are places, the rest only tell a change.
+fn columns(layout: &Layout) -> String {
+    let quoted = |name: &&str| layout.quoted(name);
+    let names = [
+        "id",
+        "isPinned",
+        "order",
+        "updatedAt",
+        "isArchived",
+        "isReminderDone",
+        "reminder",
+        "title",
+        "content",
+        "color",
+        "type",
+        "checkItems",
+        "labels",
+        "reminderRecurrence",
+        "isMarkdown",
+    ];
+    let mut columns: Vec<String> = names.iter().map(quoted).collect();
+    // The size alone does not read the images, which may be large.
+    columns.push(format!("octet_length({})", layout.quoted("images")));
+    columns.join(", ")
+}
+
+fn entry(row: &Row<'_>, stamp: u64) -> rusqlite::Result<Entry> {
+    let id: Arc<str> = row::text(row.get_ref(0)?).unwrap_or_default().into();
+    let done = row::flag(row.get_ref(5)?);
+    Ok(Entry {
+        stamp,
+        archived: row::flag(row.get_ref(4)?),
+        reminder: dates::read(row.get_ref(6)?).filter(|_| !done).map(|moment| moment.0),
+        key: Key {
+            unpinned: !row::flag(row.get_ref(1)?),
+            order: Rank(row::real(row.get_ref(2)?)),
+            updated: Reverse(dates::read(row.get_ref(3)?).map_or(i64::MIN, |moment| moment.0)),
+            id,
+        },
+        folded: None,
+    })
+}
+
+/// The stamp of one row; `None` when it is gone.
+pub fn stamp_of(
+    connection: &Connection,
+    layout: &Layout,
+    id: &str,
+) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached(&format!(r#"SELECT {} FROM "Note" WHERE "id" = ?1"#, columns(layout)))?
+        .query_row([id], stamp)
+        .optional()
+}
+
+/// A number over every column read; the same on every machine and in every version.
+fn stamp(row: &Row<'_>) -> rusqlite::Result<u64> {
+    let mut hash = Hash(0x9e37_79b9_7f4a_7c15);
+    for index in 1..16 {
+        match row.get_ref(index)? {
+            ValueRef::Null => hash.word(1),
+            ValueRef::Integer(number) => {
+                hash.word(2);
+                hash.word(number as u64);
+            }
+            ValueRef::Real(number) => {
+                hash.word(3);
+                hash.word(number.to_bits());
+            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => hash.bytes(bytes),
+        }
+    }
+    Ok(hash.0 ^ hash.0 >> 32)
+}
+
+/// Eight bytes at a time: 100,000 cards are hashed whenever another program has written.
+struct Hash(u64);
+
+impl Hash {
+    fn word(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        self.0 ^= self.0 >> 33;
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64 + 4);
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.word(u64::from_le_bytes(last));
+    }
+}

@@ -1,0 +1,297 @@
+//! Making and changing rows, inside a transaction that the caller began.
+
+use rusqlite::{params_from_iter, types::Value};
+
+use super::{
+    Inner,
+    dates::DateForm,
+    fail,
+    layout::{COLUMNS, Layout},
+    row,
+};
+use crate::{
+    domain::{
+        Card, Error, Result, Timestamp,
+        card::{CardChange, Recurrence, merge_items, next_occurrence},
+    },
+    store::cards::{Flag, Images, Imported, no_such_card},
+};
+
+const DATES: [&str; 3] = ["reminder", "createdAt", "updatedAt"];
+
+impl Inner {
+    /// The form in which to write a date into a column.
+    fn form(&self, column: &str) -> Result<DateForm> {
+        // A column without dates yet follows its neighbours.
+        for name in [column, "updatedAt", "createdAt"] {
+            if !self.layout.has(name) {
+                continue;
+            }
+            let form = DateForm::of_column(&self.connection, name)
+                .map_err(|error| fail(error, "read the dates of the cards"))?;
+            if let Some(form) = form {
+                return Ok(form);
+            }
+        }
+        Ok(DateForm::default())
+    }
+
+    fn must_get(&self, id: &str) -> Result<Card> {
+        self.get(id, Images::Bytes)
+            .map_err(|error| fail(error, "read the card"))?
+            .ok_or_else(|| no_such_card(id))
+    }
+
+    pub fn insert(&self, mut card: Card) -> Result<Card> {
+        refuse_lost(&self.layout, &card)?;
+        // A card from elsewhere may know only one of its dates, or none.
+        let date = card.updated_at.or(card.created_at).unwrap_or_else(Timestamp::now);
+        card.updated_at = Some(date);
+        card.created_at = card.created_at.or(Some(date));
+        let unknown = self.layout.unknown_required();
+        if !unknown.is_empty() {
+            return Err(Error::invalid_request(format!(
+                "the card database wants a value for `{}`, which Notewell does not know; give the \
+                 column a default there, or make the card in the program that owns the database",
+                unknown.join("`, `")
+            )));
+        }
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        for column in COLUMNS.into_iter().filter(|column| self.layout.has(column)) {
+            let form =
+                if DATES.contains(&column) { self.form(column)? } else { DateForm::default() };
+            let mut value = row::write(&card, column, form);
+            if value == Value::Null && self.layout.is_required(column) {
+                value = self.forced(column)?;
+            }
+            names.push(format!("\"{column}\""));
+            values.push(value);
+        }
+        let sql = format!(
+            r#"INSERT INTO "Note" ({}) VALUES ({})"#,
+            names.join(", "),
+            vec!["?"; names.len()].join(", ")
+        );
+        self.connection
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.execute(params_from_iter(values)))
+            .map_err(|error| fail(error, "add the card"))?;
+        self.must_get(&card.id)
+    }
+
+    /// What to put into a known column that may not be empty here though it may in Memento.
+    fn forced(&self, column: &str) -> Result<Value> {
+        if column != "userId" {
+            return Ok(match column {
+                "checkItems" | "labels" | "images" => Value::Text("[]".into()),
+                _ => Value::Text(String::new()),
+            });
+        }
+        // One person's database: the new card is theirs.
+        let owners = self
+            .connection
+            .prepare(r#"SELECT DISTINCT "userId" FROM "Note" LIMIT 2"#)
+            .and_then(|mut statement| {
+                statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<Value>>>()
+            })
+            .map_err(|error| fail(error, "read whose cards these are"))?;
+        match <[Value; 1]>::try_from(owners) {
+            Ok([owner]) => Ok(owner),
+            Err(owners) => Err(Error::invalid_request(format!(
+                "the card database wants a `userId` and has cards of {} people; make the card in \
+                 the program that owns the database",
+                if owners.is_empty() { "no" } else { "several" }
+            ))),
+        }
+    }
+
+    pub fn update(&self, id: &str, change: CardChange) -> Result<Card> {
+        let old = self.must_get(id)?;
+        if let Some(expected) = change.if_updated_at
+            && old.updated_at != Some(expected)
+        {
+            let now = old.updated_at.map_or_else(|| "unknown".into(), |moment| moment.to_string());
+            return Err(Error::invalid_request(format!(
+                "the card `{id}` changed since `{expected}`: its updatedAt is now `{now}`; read it \
+                 again with get_note and repeat the change"
+            ))
+            .with_data(serde_json::json!({ "updatedAt": old.updated_at })));
+        }
+        let (card, columns) = apply(&old, change)?;
+        self.set(&old, &card, &columns)
+    }
+
+    pub fn toggle(&self, id: &str, flag: Flag) -> Result<Card> {
+        let old = self.must_get(id)?;
+        let mut card = old.clone();
+        let column = match flag {
+            Flag::Pinned => {
+                card.is_pinned = !old.is_pinned;
+                "isPinned"
+            }
+            Flag::Archived => {
+                card.is_archived = !old.is_archived;
+                "isArchived"
+            }
+        };
+        self.set(&old, &card, &[column])
+    }
+
+    /// Writes these columns of the card and `updatedAt`, and nothing else.
+    fn set(&self, old: &Card, card: &Card, columns: &[&'static str]) -> Result<Card> {
+        let mut sets = Vec::new();
+        let mut values = Vec::new();
+        for column in columns {
+            if !self.layout.has(column) {
+                return Err(lost(column));
+            }
+            let form =
+                if DATES.contains(column) { self.form(column)? } else { DateForm::default() };
+            let mut value = row::write(card, column, form);
+            if value == Value::Null && self.layout.is_required(column) {
+                value = self.forced(column)?;
+            }
+            sets.push(format!("\"{column}\" = ?"));
+            values.push(value);
+        }
+        if self.layout.has("updatedAt") && !columns.contains(&"updatedAt") {
+            let form = self.form("updatedAt")?;
+            sets.push("\"updatedAt\" = ?".to_owned());
+            values.push(form.write(form.after(old.updated_at, Timestamp::now())));
+        }
+        values.push(Value::Text(card.id.clone()));
+        let sql = format!(r#"UPDATE "Note" SET {} WHERE "id" = ?"#, sets.join(", "));
+        self.connection
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.execute(params_from_iter(values)))
+            .map_err(|error| fail(error, "change the card"))?;
+        self.must_get(&card.id)
+    }
+
+    pub fn import(&self, card: &Card) -> Result<Imported> {
+        let found =
+            self.get(&card.id, Images::Bytes).map_err(|error| fail(error, "read a card"))?;
+        let outcome = match found {
+            None => self.insert(card.clone()).map(|_| Imported::Added),
+            Some(old) if old.updated_at >= card.updated_at => return Ok(Imported::Present),
+            Some(old) => {
+                let columns: Vec<_> = COLUMNS
+                    .into_iter()
+                    .filter(|column| *column != "id" && self.layout.has(column))
+                    .collect();
+                refuse_lost(&self.layout, card)
+                    .and_then(|()| self.set(&old, card, &columns))
+                    .map(|_| Imported::Updated)
+            }
+        };
+        match outcome {
+            Err(error)
+                if error.code.json_rpc() != -32603 && error.code != crate::domain::Code::Limit =>
+            {
+                Ok(Imported::Refused(error.message))
+            }
+            other => other,
+        }
+    }
+}
+
+/// The card after the change, and the columns that it names.
+fn apply(old: &Card, change: CardChange) -> Result<(Card, Vec<&'static str>)> {
+    let mut card = old.clone();
+    let mut columns = Vec::new();
+    let mut set = |column| {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    };
+    if let Some(title) = change.title {
+        set("title");
+        card.title = title;
+    }
+    if let Some(content) = change.content {
+        set("content");
+        card.content = content;
+    }
+    if let Some(color) = change.color {
+        set("color");
+        card.color = color.as_str().into();
+    }
+    if let Some(kind) = change.kind {
+        set("type");
+        card.kind = kind.as_str().into();
+    }
+    if let Some(items) = change.check_items {
+        set("checkItems");
+        card.check_items = items.map(|items| merge_items(&items, old.check_items.as_deref()));
+    }
+    if let Some(tick) = change.tick {
+        set("checkItems");
+        tick.apply(card.check_items.as_deref_mut().unwrap_or_default())?;
+    }
+    if let Some(labels) = change.labels {
+        set("labels");
+        card.labels = labels;
+    }
+    if let Some(images) = change.images {
+        set("images");
+        card.images = images;
+    }
+    if let Some(pinned) = change.is_pinned {
+        set("isPinned");
+        card.is_pinned = pinned;
+    }
+    if let Some(archived) = change.is_archived {
+        set("isArchived");
+        card.is_archived = archived;
+    }
+    if let Some(reminder) = change.reminder {
+        set("reminder");
+        // A new time is a new reminder.
+        set("isReminderDone");
+        card.reminder = reminder;
+        card.is_reminder_done = false;
+    }
+    if let Some(recurrence) = change.reminder_recurrence {
+        set("reminderRecurrence");
+        card.reminder_recurrence = recurrence.map(|recurrence| recurrence.as_str().into());
+    }
+    if let Some(done) = change.is_reminder_done {
+        set("isReminderDone");
+        card.is_reminder_done = done;
+        let recurrence: Option<Recurrence> =
+            card.reminder_recurrence.as_deref().and_then(|word| word.parse().ok());
+        // One that comes again is not done: it moves on.
+        if let (true, Some(moment), Some(recurrence)) = (done, card.reminder, recurrence)
+            && let Some(next) = next_occurrence(moment, recurrence, Timestamp::now())
+        {
+            set("reminder");
+            card.reminder = Some(next);
+            card.is_reminder_done = false;
+        }
+    }
+    Ok((card, columns))
+}
+
+/// Refuses a card of which this table would lose something that was asked for.
+fn refuse_lost(layout: &Layout, card: &Card) -> Result<()> {
+    let bare = Card::default();
+    let form = DateForm::default();
+    for column in COLUMNS {
+        let kept = layout.has(column)
+            || matches!(
+                column,
+                "createdAt" | "updatedAt" | "order" | "size" | "embedding" | "userId"
+            )
+            || row::write(card, column, form) == row::write(&bare, column, form);
+        if !kept {
+            return Err(lost(column));
+        }
+    }
+    Ok(())
+}
+
+fn lost(column: &str) -> Error {
+    Error::invalid_params(format!(
+        "{column} cannot be kept: the table `Note` of this card database has no such column"
+    ))
+}

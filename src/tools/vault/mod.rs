@@ -1,0 +1,4 @@
+//! Reading the library: search, then a window, a section, the outline, the whole.
+
+pub mod expand;
+pub mod note_html;

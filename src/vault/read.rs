@@ -1,0 +1,187 @@
+//! One file → its text, with the stamp that tells whether it has changed since.
+
+use std::{
+    fmt,
+    fs::{self, File, Metadata},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use sha2::{Digest, Sha256};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::domain::VaultPath;
+
+/// How often a file that changes while it is read is read again.
+const ATTEMPTS: u32 = 5;
+
+/// Why a file of the vault is not a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    NotUtf8 { at: usize },
+    Binary,
+    TooLarge { size: u64, limit: u64 },
+    Unreadable(String),
+    Name(&'static str),
+    SymbolicLink,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NotUtf8 { at } => {
+                write!(f, "not UTF-8 at byte {at}; save it as UTF-8 to have it found")
+            }
+            Reason::Binary => f.write_str("binary: it has NUL bytes"),
+            Reason::TooLarge { size, limit } => {
+                write!(f, "too large: {size} bytes, where the limit is {limit}")
+            }
+            Reason::Unreadable(why) => write!(f, "cannot be read: {why}"),
+            Reason::Name(why) => write!(f, "its name {why}; rename it to have it found"),
+            Reason::SymbolicLink => f.write_str("a symbolic link, which is not followed"),
+        }
+    }
+}
+
+impl From<io::Error> for Reason {
+    fn from(error: io::Error) -> Self {
+        Reason::Unreadable(error.to_string())
+    }
+}
+
+/// What a file was when it was last looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    pub size: u64,
+    pub mtime_ns: i64,
+}
+
+impl Stamp {
+    pub fn of(metadata: &Metadata) -> Self {
+        let mtime_ns = match metadata.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
+            Ok(Ok(after)) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+            Ok(Err(before)) => -i64::try_from(before.duration().as_nanos()).unwrap_or(i64::MAX),
+            Err(_) => 0,
+        };
+        Self { size: metadata.len(), mtime_ns }
+    }
+}
+
+/// A text and what it was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFile {
+    pub text: String,
+    pub stamp: Stamp,
+    /// SHA-256 of the bytes.
+    pub hash: [u8; 32],
+}
+
+/// Reads a file whole. One that changes meanwhile is read again; if it does not come to rest, what
+/// was read last carries the stamp from before, so that the next look reads it once more.
+pub fn read(file: &Path, limit: u64) -> Result<TextFile, Reason> {
+    let mut attempt = 1;
+    loop {
+        let mut handle = File::open(file)?;
+        let before = Stamp::of(&handle.metadata()?);
+        if before.size > limit {
+            return Err(Reason::TooLarge { size: before.size, limit });
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or(0) + 1);
+        handle.by_ref().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        let after = Stamp::of(&handle.metadata()?);
+        let at_rest = before == after && bytes.len() as u64 == after.size;
+        if at_rest || attempt == ATTEMPTS {
+            return text_of(bytes, before, limit);
+        }
+        attempt += 1;
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn text_of(bytes: Vec<u8>, stamp: Stamp, limit: u64) -> Result<TextFile, Reason> {
+    if bytes.len() as u64 > limit {
+        return Err(Reason::TooLarge { size: bytes.len() as u64, limit });
+    }
+    let hash = hash(&bytes);
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Reason::NotUtf8 { at: error.utf8_error().valid_up_to() })?;
+    // Rare in text, and the first sign of a picture or an archive under a wrong name.
+    if text.as_bytes().contains(&0) {
+        return Err(Reason::Binary);
+    }
+    Ok(TextFile { text, stamp, hash })
+}
+
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The file that a path names. Names that were typed on another system may be decomposed on disk
+/// where the path is not, so a part that is not there is looked for by its normal form.
+pub fn locate(root: &Path, path: &VaultPath) -> PathBuf {
+    let direct = root.join(path.as_str());
+    if path.as_str().is_ascii() || fs::symlink_metadata(&direct).is_ok() {
+        return direct;
+    }
+    let mut at = root.to_owned();
+    for part in path.as_str().split('/') {
+        let next = at.join(part);
+        let there = fs::symlink_metadata(&next).is_ok();
+        at = if there { next } else { same_name(&at, part).unwrap_or(next) };
+    }
+    at
+}
+
+fn same_name(folder: &Path, name: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.filter_map(|entry| Some(entry.ok()?.path())).find(|path| {
+        let found = path.file_name().and_then(|found| found.to_str());
+        found.is_some_and(|found| found.nfc().eq(name.chars()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn file(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = folder.join(name);
+        File::create(&path).unwrap().write_all(bytes).unwrap();
+        path
+    }
+
+    #[test]
+    fn text_is_read_with_its_stamp() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), "a.md", "Привет, 世界".as_bytes());
+        let found = read(&path, 100).unwrap();
+        assert_eq!(found.text, "Привет, 世界");
+        assert_eq!(found.stamp.size, 20);
+        assert!(found.stamp.mtime_ns > 0);
+        assert_eq!(found.hash, hash("Привет, 世界".as_bytes()));
+    }
+
+    #[test]
+    fn what_is_not_text_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let latin = file(folder.path(), "a.md", b"caf\xe9");
+        assert_eq!(read(&latin, 100), Err(Reason::NotUtf8 { at: 3 }));
+        let zero = file(folder.path(), "b.md", b"a\0b");
+        assert_eq!(read(&zero, 100), Err(Reason::Binary));
+        assert_eq!(read(&zero, 2), Err(Reason::TooLarge { size: 3, limit: 2 }));
+        assert!(matches!(read(&folder.path().join("c.md"), 9), Err(Reason::Unreadable(_))));
+    }
+
+    #[test]
+    fn a_decomposed_name_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("か\u{3099}")).unwrap();
+        let path = file(folder.path(), "か\u{3099}/и\u{306}.md", b"x");
+        let name = VaultPath::parse("が/й.md").unwrap();
+        assert_eq!(locate(folder.path(), &name), path);
+    }
+}
