@@ -42,13 +42,13 @@ pub(super) fn expand(
         return Ok(None);
     }
     if length >= SHORTEST_PREFIX {
-        let found = collect(searcher, fields, |field, counts| prefixed(searcher, field, term, counts))?;
+        let found = collect(fields, |field, counts| prefixed(searcher, field, term, counts))?;
         if !found.is_empty() {
             return Ok(Some((How::Prefix, found)));
         }
     }
     if length >= SHORTEST_TYPO {
-        let found = collect(searcher, fields, |field, counts| misspelt(searcher, field, term, counts))?;
+        let found = collect(fields, |field, counts| misspelt(searcher, field, term, counts))?;
         if !found.is_empty() {
             return Ok(Some((How::Typo, found)));
         }
@@ -61,7 +61,6 @@ fn is_unspaced(c: char) -> bool {
 }
 
 fn collect(
-    _searcher: &Searcher,
     fields: &[Field],
     look: impl Fn(Field, &mut HashMap<String, u64>) -> Result<()>,
 ) -> Result<Vec<String>> {

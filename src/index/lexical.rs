@@ -24,7 +24,10 @@ use super::{
     schema::Fields,
     tokens,
 };
-use crate::domain::{Result, error::Doing};
+use crate::{
+    domain::{Result, error::Doing},
+    text::Kind,
+};
 
 const TITLE: f32 = 1.6;
 const HEADINGS: f32 = 1.2;
@@ -74,7 +77,7 @@ fn weighted(fields: &Fields) -> [(Field, f32); 4] {
     ]
 }
 
-/// Looks up the words of a question. `expanding`: words that occur nowhere are replaced.
+/// Looks up the words of a question; those that occur nowhere are replaced where something is near.
 pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<Words> {
     let weighted = weighted(fields);
     let mut out = Words {
@@ -90,19 +93,19 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     // The typed words of which at least one form occurs: their other forms need no replacing.
     let mut known = HashSet::new();
     for token in tokens::question(text) {
-        if seen.len() >= MOST_LOOKED_AT {
+        if found.len() >= MOST_LOOKED_AT {
             break;
         }
         if !seen.insert(token.term.clone()) {
             continue;
         }
         let (most, occurs) = frequency(searcher, &weighted, &token.term)?;
-        let typed = text.get(token.start..token.end).unwrap_or(&token.term).to_owned();
-        if occurs.is_empty() {
-            missing.push((typed, token.term));
-        } else {
+        let typed = text.get(token.range.clone()).unwrap_or(&token.term).to_owned();
+        if !occurs.is_empty() {
             known.insert(typed);
-            found.push((most, token.term, 1.0, occurs));
+            found.push((most, token.term, tokens::weight(token.kind), occurs));
+        } else if token.kind == Kind::Word {
+            missing.push((typed, token.term));
         }
     }
     for (typed, term) in missing {

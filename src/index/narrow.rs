@@ -7,7 +7,7 @@ use std::{
 };
 
 use tantivy::{
-    DocId, Searcher, SegmentReader, Term,
+    DocAddress, DocId, Searcher, SegmentReader, Term,
     columnar::Column,
     index::SegmentId,
     query::{BooleanQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery},
@@ -31,6 +31,15 @@ pub struct Asked<'a> {
     pub phrases: &'a [String],
     /// None may occur anywhere in the item.
     pub excluded: &'a [String],
+    /// Two letters: only items in this language.
+    pub lang: Option<&'a str>,
+}
+
+impl<'a> Asked<'a> {
+    /// Filters alone.
+    pub fn by(filters: &'a Filters) -> Self {
+        Self { filters, phrases: &[], excluded: &[], lang: None }
+    }
 }
 
 /// The passages that may be answered, segment by segment.
@@ -48,6 +57,18 @@ impl Narrowing {
             Some(bits) => bits.has(doc),
             None => true,
         }
+    }
+
+    /// These passages and no others.
+    pub(super) fn of(searcher: &Searcher, addresses: &[DocAddress]) -> Self {
+        let readers = searcher.segment_readers();
+        let mut sets: Vec<Bits> = readers.iter().map(|reader| Bits::none(reader.max_doc())).collect();
+        for address in addresses {
+            sets[address.segment_ord as usize].add(address.doc_id);
+        }
+        let total = readers.iter().map(|reader| reader.max_doc() as usize).sum();
+        let segments = sets.into_iter().map(|set| Some(Arc::new(set))).collect();
+        Self { segments, passing: addresses.len(), total }
     }
 
     /// Whether looking at each passing passage beats looking at all.
@@ -201,6 +222,7 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     facts.extend(filters.author.iter().map(|author| fact("author", author.trim_start_matches('@'))));
     facts.extend(filters.sentiment.iter().map(|sentiment| fact("sentiment", sentiment.as_str())));
     facts.extend(filters.action.iter().map(|action| fact("action", action.as_str())));
+    facts.extend(asked.lang.map(|lang| fact("lang", lang)));
     let path = filters.path.as_ref().map(|path| path.trim().trim_matches('/'));
     facts.extend(path.filter(|path| !path.is_empty()).map(|path| fact("path", path)));
     for fact in facts {
@@ -229,9 +251,9 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
 
 /// The words of `phrase` one after the other, in any one field. `None` when it has no words.
 fn phrase_query(fields: &Fields, phrase: &str) -> Option<Box<dyn Query>> {
-    let terms = tokens::phrase(phrase);
-    let in_field = |field| -> Box<dyn Query> {
-        let terms = terms.iter();
+    let readings = tokens::phrase(phrase);
+    let in_field = |reading: &[(usize, String)], field| -> Box<dyn Query> {
+        let terms = reading.iter();
         let mut terms: Vec<(usize, Term)> =
             terms.map(|(at, text)| (*at, Term::from_field_text(field, text))).collect();
         match terms.len() {
@@ -239,9 +261,13 @@ fn phrase_query(fields: &Fields, phrase: &str) -> Option<Box<dyn Query>> {
             _ => Box::new(PhraseQuery::new_with_offset(terms)),
         }
     };
-    (!terms.is_empty()).then(|| {
-        any([fields.body, fields.title, fields.headings, fields.labels].map(in_field).into())
-    })
+    let mut queries = Vec::new();
+    for reading in &readings {
+        for field in [fields.body, fields.title, fields.headings, fields.labels] {
+            queries.push(in_field(reading, field));
+        }
+    }
+    (!queries.is_empty()).then(|| any(queries))
 }
 
 fn matching(searcher: &Searcher, segment: &SegmentReader, query: &dyn Query) -> Result<Bits> {

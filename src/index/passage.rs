@@ -26,14 +26,25 @@ pub(super) fn key(title: &str, toc_path: &[String], text: &str) -> u64 {
     first_eight(&Sha256::digest(embedded_text(title, toc_path, text)))
 }
 
-/// Equal for passages that a reader would call the same: case, punctuation and space aside. A
-/// passage without text is known by its title.
+/// Characters from which two equal passages are the same thing under whatever title.
+const TELLING: usize = 40;
+
+/// Equal for passages that a reader would call the same: case, punctuation and space aside. A short
+/// one (`TODO`) says little, so its title must agree too.
 pub(super) fn fold(title: &str, text: &str) -> u64 {
-    let source = if text.is_empty() { title } else { text };
-    let plain: String =
-        source.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    let plain = if plain.is_empty() { source } else { &plain };
-    first_eight(&Sha256::digest(plain))
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let mut source = plain(text);
+    if source.chars().count() < TELLING {
+        source.push('\n');
+        source.push_str(&plain(title));
+        if source.len() == 1 {
+            source.push_str(text);
+            source.push_str(title);
+        }
+    }
+    first_eight(&Sha256::digest(source))
 }
 
 fn first_eight(digest: &[u8]) -> u64 {
@@ -57,6 +68,9 @@ mod tests {
         assert_eq!(fold("", "Привет, мир"), fold("", "привет мир!"));
         assert_eq!(fold("", "東京、日本。"), fold("", "東京 日本"));
         assert_ne!(fold("", "東京"), fold("", "京都"));
+        assert_ne!(fold("Garden", "TODO"), fold("House", "TODO"), "too short to say anything");
+        let long = "The same long paragraph that somebody copied from one note to another.";
+        assert_eq!(fold("Garden", long), fold("House", long));
         assert_ne!(key("a", &[], "text"), key("b", &[], "text"));
     }
 }

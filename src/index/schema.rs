@@ -92,8 +92,9 @@ pub struct Passage {
     /// Where it stands in the item's source text, in bytes.
     #[serde(rename = "r")]
     pub range: Range<usize>,
-    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
-    pub lang: Option<String>,
+    /// Two letters: what the item says of itself, or what it looks like.
+    #[serde(rename = "l")]
+    pub lang: String,
 }
 
 /// A fact that filters ask for, as one term: `label` + `work` and so on. The comparison ignores
@@ -112,7 +113,6 @@ fn facts(document: &Document) -> Vec<String> {
         out.push(fact("label", label.trim_start_matches('#')));
     }
     for (name, value) in [
-        ("lang", &document.lang),
         ("category", &document.category),
         ("sentiment", &document.sentiment),
         ("action", &document.action),
@@ -129,7 +129,7 @@ fn facts(document: &Document) -> Vec<String> {
 
 /// The documents of one item: one a passage, or one with the title alone when it has no text.
 pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<TantivyDocument>> {
-    let lang = document.lang.as_deref();
+    let lang = tokens::language(document);
     let mut title = tokens::feed(&document.title, lang);
     for alias in &document.aliases {
         tokens::append(&mut title, alias, lang);
@@ -138,7 +138,8 @@ pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<Tant
     for label in &document.labels {
         tokens::append(&mut labels, label, lang);
     }
-    let facts = facts(document);
+    let mut facts = facts(document);
+    facts.push(fact("lang", lang.code()));
     let empty = [Chunk { ordinal: 0, toc_path: Vec::new(), text: String::new(), range: 0..0 }];
     let chunks: &[Chunk] = if document.chunks.is_empty() { &empty } else { &document.chunks };
     let mut out = Vec::with_capacity(chunks.len());
@@ -172,7 +173,7 @@ pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<Tant
             toc_path: chunk.toc_path.clone(),
             text: chunk.text.clone(),
             range: chunk.range.clone(),
-            lang: document.lang.clone(),
+            lang: lang.code().to_owned(),
         };
         doc.add_bytes(fields.stored, &serde_json::to_vec(&stored).doing("store a passage")?);
         out.push(doc);

@@ -291,6 +291,11 @@ impl Index {
         })
     }
 
+    /// How many of `passages` have their vector; `None` without an embedder.
+    pub fn vector_progress(&self, passages: u64) -> Option<Progress> {
+        self.vectors.as_ref().map(|vectors| vectors.progress(passages))
+    }
+
     /// Notices what another process committed.
     fn refresh(&self) -> Result<()> {
         let builds = Builds(&self.root);

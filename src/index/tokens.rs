@@ -4,72 +4,82 @@
 //! Tantivy's own carrier for this (`PreTokenizedString`) goes through JSON and is cloned three times
 //! a document; a flat text of `step term NUL` records costs one copy.
 
+use std::cell::RefCell;
+
 use tantivy::tokenizer::{Token as Out, TokenStream, Tokenizer};
+
+use crate::{
+    domain::Document,
+    text::{self, Analyser, Kind, Lang, Mode, Term},
+};
 
 /// The name under which the schema's fields ask for [`Fed`].
 pub(super) const FED: &str = "fed";
 const END: char = '\0';
 /// A step is written as one character, below the surrogates.
 const MAX_STEP: u32 = 0xD000;
+/// Bytes of an item that are looked at to tell its language.
+const SAMPLE: usize = 4_096;
 
-/// A term of a text, where it stands, and the bytes that it was read from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) term: String,
-    pub(super) position: u32,
-    pub(super) start: usize,
-    pub(super) end: usize,
+thread_local! {
+    static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
 }
 
 /// The version of the analyser: a change means that the terms have to be built anew.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = text::VERSION;
 
-/// Cuts a text into terms. `lang` is what the item says of itself.
-pub(super) fn analyse(text: &str, _lang: Option<&str>) -> Vec<Token> {
-    // STAND-IN until text:: lands.
-    let mut out = Vec::new();
-    let mut position = 0;
-    let mut word: Option<(usize, String)> = None;
-    let mut previous: Option<(usize, char)> = None;
-    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        let wide = ('\u{3040}'..'\u{A000}').contains(&c);
-        if c.is_alphanumeric() && !wide {
-            let (_, w) = word.get_or_insert((at, String::new()));
-            w.extend(c.to_lowercase());
-        } else if let Some((start, term)) = word.take() {
-            out.push(Token { term, position, start, end: at });
-            position += 1;
-        }
-        if wide {
-            if let Some((start, p)) = previous {
-                out.push(Token { term: [p, c].iter().collect(), position, start, end: at + c.len_utf8() });
-                position += 1;
+/// The language of an item: what it says of itself, or what its first passages look like.
+pub(super) fn language(document: &Document) -> Lang {
+    let stated = document.lang.as_deref().and_then(Lang::from_code);
+    stated.unwrap_or_else(|| {
+        let mut sample = document.title.clone();
+        for chunk in &document.chunks {
+            if sample.len() >= SAMPLE {
+                break;
             }
-            previous = Some((at, c));
-        } else {
-            previous = None;
+            sample.push('\n');
+            sample.push_str(&chunk.text);
         }
+        text::lang::detect(&sample)
+    })
+}
+
+/// What a term of a question counts, by how it came about.
+pub(super) fn weight(kind: Kind) -> f32 {
+    match kind {
+        Kind::Word | Kind::Gram | Kind::Single | Kind::Emoji => 1.0,
+        // An alternative: where it matches, the word usually does too.
+        Kind::Form(_) | Kind::Variant | Kind::Whole => 0.5,
+        Kind::Part => 0.5,
     }
-    out
 }
 
 /// The terms of a question, in order.
-pub(super) fn question(text: &str) -> Vec<Token> {
-    analyse(text, None)
+pub(super) fn question(text: &str) -> Vec<Term> {
+    ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, None, Mode::Query))
 }
 
-/// The terms of a phrase with their distances from the first.
-pub(super) fn phrase(text: &str) -> Vec<(usize, String)> {
-    let tokens = question(text);
-    let first = tokens.first().map_or(0, |token| token.position);
-    tokens
-        .into_iter()
-        .map(|token| (token.position.saturating_sub(first) as usize, token.term))
-        .collect()
+/// The terms of a phrase with their distances from the first; several ways to read it where Chinese
+/// folds characters together that Japanese keeps apart.
+pub(super) fn phrase(text: &str) -> Vec<Vec<(usize, String)>> {
+    let mut readings = Vec::new();
+    for lang in [Lang::Japanese, Lang::Chinese] {
+        let terms = ANALYSER
+            .with_borrow_mut(|analyser| analyser.terms(text, Some(lang), Mode::Phrase));
+        let first = terms.first().map_or(0, |term| term.position);
+        let reading: Vec<(usize, String)> = terms
+            .into_iter()
+            .map(|term| (term.position.saturating_sub(first) as usize, term.term))
+            .collect();
+        if !reading.is_empty() && !readings.contains(&reading) {
+            readings.push(reading);
+        }
+    }
+    readings
 }
 
 /// Analyses a text and writes it down for [`Fed`].
-pub(super) fn feed(text: &str, lang: Option<&str>) -> String {
+pub(super) fn feed(text: &str, lang: Lang) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     append(&mut out, text, lang);
     out
@@ -77,22 +87,24 @@ pub(super) fn feed(text: &str, lang: Option<&str>) -> String {
 
 /// As [`feed`], after what is there already and one position apart from it, so that a phrase does
 /// not run from one value into the next.
-pub(super) fn append(out: &mut String, text: &str, lang: Option<&str>) {
+pub(super) fn append(out: &mut String, text: &str, lang: Lang) {
     // Before the first term stands position −1, so that its step is its position plus one.
     let mut last = -1i64;
     let mut gap = i64::from(!out.is_empty());
-    for token in analyse(text, lang) {
-        if token.term.is_empty() || token.term.contains(END) {
-            continue;
-        }
-        let position = i64::from(token.position);
-        let step = (position - last).max(0) + std::mem::take(&mut gap);
-        last = position;
-        let step = u32::try_from(step).unwrap_or(MAX_STEP).min(MAX_STEP);
-        out.push(char::from_u32(step + 1).unwrap_or('\u{2}'));
-        out.push_str(&token.term);
-        out.push(END);
-    }
+    ANALYSER.with_borrow_mut(|analyser| {
+        analyser.analyse(text, Some(lang), Mode::Index, |token| {
+            if token.term.is_empty() || token.term.contains(END) {
+                return;
+            }
+            let position = i64::from(token.position);
+            let step = (position - last).max(0) + std::mem::take(&mut gap);
+            last = last.max(position);
+            let step = u32::try_from(step).unwrap_or(MAX_STEP).min(MAX_STEP);
+            out.push(char::from_u32(step + 1).unwrap_or('\u{2}'));
+            out.push_str(token.term);
+            out.push(END);
+        });
+    });
 }
 
 /// Reads what [`feed`] wrote.
@@ -153,16 +165,17 @@ mod tests {
     #[test]
     fn what_is_fed_is_read_back_with_its_positions() {
         for text in ["One two, three", "Привет мир", "東京都に行く", "", "…"] {
+            let terms = Analyser::new().terms(text, Some(Lang::English), Mode::Index);
             let expected: Vec<_> =
-                analyse(text, None).into_iter().map(|t| (t.position as usize, t.term)).collect();
-            assert_eq!(read(&feed(text, None)), expected, "{text}");
+                terms.into_iter().map(|term| (term.position as usize, term.term)).collect();
+            assert_eq!(read(&feed(text, Lang::English)), expected, "{text}");
         }
     }
 
     #[test]
     fn two_values_do_not_touch() {
-        let mut fed = feed("alpha", None);
-        append(&mut fed, "beta", None);
+        let mut fed = feed("alpha", Lang::English);
+        append(&mut fed, "beta", Lang::English);
         let positions: Vec<_> = read(&fed).into_iter().map(|(position, _)| position).collect();
         assert!(positions[1] > positions[0] + 1, "{positions:?}");
     }

@@ -215,12 +215,34 @@ impl View {
     /// The vectors of an item's passages.
     pub fn vectors_of(&self, pid: Pid) -> Result<Vec<Vec<f32>>> {
         let Some(rows) = &self.rows else { return Ok(Vec::new()) };
-        let mut keys = Keys::default();
-        for address in self.with_term(&Term::from_field_i64(self.fields.pid, pid.0))? {
-            let columns = self.cache.columns(self.searcher.segment_reader(address.segment_ord))?;
-            keys.extend(columns.key.first(address.doc_id));
-        }
+        let keys: Vec<u64> =
+            self.passages_of(pid)?.iter().map(|hit| self.key(hit)).collect::<Result<_>>()?;
         Ok(rows.find(&keys).into_iter().map(|(_, vector)| vector).collect())
+    }
+
+    fn key(&self, hit: &Hit) -> Result<u64> {
+        let columns = self.cache.columns(self.searcher.segment_reader(hit.address.segment_ord))?;
+        Ok(columns.key.first(hit.address.doc_id).unwrap_or(0))
+    }
+
+    /// The cosines of a question with these passages; `None` for one that has no vector yet.
+    pub fn cosines(&self, vector: &[f32], hits: &[Hit]) -> Result<Vec<Option<f32>>> {
+        let Some(rows) = &self.rows else { return Ok(vec![None; hits.len()]) };
+        let keys: Vec<u64> = hits.iter().map(|hit| self.key(hit)).collect::<Result<_>>()?;
+        let cosines = rows.cosines(vector, &keys);
+        Ok(keys.iter().map(|key| cosines.get(key).copied()).collect())
+    }
+
+    /// The BM25 scores of these passages; 0 for one that has none of the words.
+    pub fn scores(&self, words: &Words, hits: &[Hit]) -> Result<Vec<f32>> {
+        let addresses: Vec<DocAddress> = hits.iter().map(|hit| hit.address).collect();
+        let among = Narrowing::of(&self.searcher, &addresses);
+        let scored: HashMap<DocAddress, f32> =
+            lexical::best(&self.searcher, words, &among, hits.len())?
+                .into_iter()
+                .map(|(score, address)| (address, score))
+                .collect();
+        Ok(addresses.iter().map(|address| scored.get(address).copied().unwrap_or(0.0)).collect())
     }
 
     /// Every passage of an item, in order; empty when the index does not have it.

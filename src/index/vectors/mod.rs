@@ -8,7 +8,9 @@ mod rows;
 mod scan;
 
 use std::{
+    collections::HashMap,
     fs,
+    hash::BuildHasherDefault,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -21,6 +23,7 @@ pub(super) use scan::Keys;
 use self::{
     codes::{Asked, encode},
     rows::{Files, Rows},
+    scan::AsIs,
 };
 use super::{
     directory::{boot_id, replace},
@@ -61,12 +64,33 @@ struct Mapped {
     pointer: Stamp,
     set: String,
     rows: Arc<Rows>,
+    places: Arc<Places>,
+}
+
+/// Where the row of a key is: made when it is first asked for, about 20 bytes a row.
+#[derive(Default)]
+struct Places(Mutex<(HashMap<u64, u32, BuildHasherDefault<AsIs>>, usize)>);
+
+impl Places {
+    /// The rows of `keys`, as far as `rows` has them.
+    #[allow(clippy::cast_possible_truncation)]
+    fn find(&self, rows: &Rows, keys: impl Iterator<Item = u64>) -> Vec<(u64, usize)> {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (map, known) = &mut *places;
+        for row in *known..rows.count {
+            map.insert(rows.key(row), row as u32);
+        }
+        *known = rows.count.max(*known);
+        let place = |key| map.get(&key).map(|row| (key, *row as usize));
+        keys.filter_map(place).filter(|(_, row)| *row < rows.count).collect()
+    }
 }
 
 /// The rows at one moment.
 #[derive(Clone)]
 pub(super) struct Snapshot {
     rows: Arc<Rows>,
+    places: Arc<Places>,
 }
 
 impl Snapshot {
@@ -80,19 +104,35 @@ impl Snapshot {
 
     /// (cosine, key) of the nearest rows, best first.
     pub(super) fn nearest(&self, vector: &[f32], limit: usize, only: Option<&Keys>) -> Vec<(f32, u64)> {
-        scan::nearest(&self.rows, &Asked::new(vector), limit, only)
+        let asked = Asked::new(vector);
+        let found = match only {
+            Some(keys) => {
+                let mut places = self.places.find(&self.rows, keys.iter().copied());
+                places.sort_unstable_by_key(|(_, row)| *row);
+                scan::among(&self.rows, &asked, limit, places.into_iter().map(|(_, row)| row))
+            }
+            None => scan::nearest(&self.rows, &asked, limit),
+        };
+        found
             .into_iter()
             .map(|(cosine, row)| (cosine, self.rows.key(row as usize)))
             .collect()
     }
 
-    /// The vectors of these keys, in the order of the rows.
-    pub(super) fn find(&self, keys: &Keys) -> Vec<(u64, Vec<f32>)> {
-        (0..self.rows.count)
-            .map(|row| (row, self.rows.key(row)))
-            .filter(|(_, key)| keys.contains(key))
-            .map(|(row, key)| (key, self.rows.vector(row)))
-            .collect()
+    /// The cosines with the rows of these keys, as far as there are any.
+    pub(super) fn cosines(&self, vector: &[f32], keys: &[u64]) -> HashMap<u64, f32> {
+        let asked = Asked::new(vector);
+        let places = self.places.find(&self.rows, keys.iter().copied());
+        let cosine = |(key, row)| {
+            (key, asked.cosine(self.rows.long(row), self.rows.record(row).long_scale))
+        };
+        places.into_iter().map(cosine).collect()
+    }
+
+    /// The vectors of these keys, as far as there are any, in the order of the keys.
+    pub(super) fn find(&self, keys: &[u64]) -> Vec<(u64, Vec<f32>)> {
+        let places = self.places.find(&self.rows, keys.iter().copied());
+        places.into_iter().map(|(key, row)| (key, self.rows.vector(row))).collect()
     }
 
     pub(super) fn keys(&self) -> Keys {
@@ -110,7 +150,7 @@ impl Vectors {
         let folder = root.join(format!("vectors-{plain}-{dims}"));
         fs::create_dir_all(&folder).doing(format!("create `{}`", folder.display()))?;
         let rows = Files { folder: folder.join("rows-0"), dims }.map()?;
-        let mapped = Mapped { pointer: Stamp::default(), set: "rows-0".to_owned(), rows };
+        let mapped = Mapped { pointer: Stamp::default(), set: "rows-0".to_owned(), rows, places: Arc::default() };
         let vectors = Self {
             folder,
             dims,
@@ -134,6 +174,7 @@ impl Vectors {
             if name.starts_with("rows-") && !name.contains(['/', '\\', '.']) {
                 mapped.rows = self.files(&name).map()?;
                 mapped.set = name;
+                mapped.places = Arc::default();
             }
             mapped.pointer = pointer;
         }
@@ -141,7 +182,7 @@ impl Vectors {
         if files.count()? != mapped.rows.count {
             mapped.rows = files.map()?;
         }
-        Ok(Snapshot { rows: Arc::clone(&mapped.rows) })
+        Ok(Snapshot { rows: Arc::clone(&mapped.rows), places: Arc::clone(&mapped.places) })
     }
 
     /// Becomes the writer of vectors if nobody else is.

@@ -77,47 +77,50 @@ fn scan(rows: &Rows, asked: &Asked, from: usize, to: usize, limit: usize) -> Vec
     best.finish()
 }
 
-/// The `limit` nearest rows with their cosines, best first. With `only`, among rows of these keys.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-pub(super) fn nearest(
-    rows: &Rows,
-    asked: &Asked,
-    limit: usize,
-    only: Option<&Keys>,
-) -> Vec<(f32, u32)> {
+/// The `limit` nearest rows with their cosines, best first.
+pub(super) fn nearest(rows: &Rows, asked: &Asked, limit: usize) -> Vec<(f32, u32)> {
     if rows.count == 0 || limit == 0 {
         return Vec::new();
     }
-    let coarse = match only {
-        Some(keys) => {
-            let mut best = Best::new(limit);
-            for row in (0..rows.count).filter(|row| keys.contains(&rows.key(*row))) {
-                asked.question.products(rows.short(row), |_, product| {
-                    best.push(product as f32 * rows.short_scale(row), row as u32);
-                });
-            }
-            best.finish()
+    let cores = thread::available_parallelism().map_or(1, |count| count.get().min(4));
+    let parts = (rows.count / WORTH_THREADS + 1).min(cores);
+    let length = rows.count.div_ceil(parts);
+    let mut bounds: Vec<_> = (0..parts)
+        .map(|part| (part * length, ((part + 1) * length).min(rows.count)))
+        .collect();
+    let own = bounds.pop().unwrap_or((0, rows.count));
+    let coarse = thread::scope(|scope| {
+        let others: Vec<_> = bounds
+            .into_iter()
+            .map(|(from, to)| scope.spawn(move || scan(rows, asked, from, to, limit)))
+            .collect();
+        let mut found = scan(rows, asked, own.0, own.1, limit);
+        for other in others {
+            found.extend(other.join().unwrap_or_default());
         }
-        None => {
-            let cores = thread::available_parallelism().map_or(1, |count| count.get().min(4));
-            let parts = (rows.count / WORTH_THREADS + 1).min(cores);
-            let length = rows.count.div_ceil(parts);
-            let bounds = (0..parts).map(|part| (part * length, ((part + 1) * length).min(rows.count)));
-            let mut bounds: Vec<_> = bounds.collect();
-            let own = bounds.pop().unwrap_or((0, rows.count));
-            thread::scope(|scope| {
-                let others: Vec<_> = bounds
-                    .into_iter()
-                    .map(|(from, to)| scope.spawn(move || scan(rows, asked, from, to, limit)))
-                    .collect();
-                let mut found = scan(rows, asked, own.0, own.1, limit);
-                for other in others {
-                    found.extend(other.join().unwrap_or_default());
-                }
-                found
-            })
-        }
-    };
+        found
+    });
+    exactly(rows, asked, coarse, limit)
+}
+
+/// The `limit` nearest of the rows `among`, with their cosines, best first.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+pub(super) fn among(
+    rows: &Rows,
+    asked: &Asked,
+    limit: usize,
+    among: impl Iterator<Item = usize>,
+) -> Vec<(f32, u32)> {
+    let mut best = Best::new(limit);
+    for row in among {
+        asked.question.products(rows.short(row), |_, product| {
+            best.push(product as f32 * rows.short_scale(row), row as u32);
+        });
+    }
+    exactly(rows, asked, best.finish(), limit)
+}
+
+fn exactly(rows: &Rows, asked: &Asked, coarse: Vec<(f32, u32)>, limit: usize) -> Vec<(f32, u32)> {
     let mut exact: Vec<(f32, u32)> = coarse
         .into_iter()
         .map(|(_, row)| {

@@ -83,7 +83,7 @@ fn a_key_is_stored_once_and_read_by_another_handle() {
     held.append(vec![(9, vector.clone())]).unwrap();
     let rows = reader.rows().unwrap();
     assert_eq!(rows.len(), 1);
-    assert!(cosine(&rows.find(&[9].into_iter().collect())[0].1, &vector) > 0.99999);
+    assert!(cosine(&rows.find(&[9])[0].1, &vector) > 0.99999);
     held.close().unwrap();
     assert!(reader.writer().unwrap().unwrap().has(9));
 }

@@ -1,0 +1,439 @@
+//! One search: words and meaning side by side, fused passage by passage, grouped by item.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use super::{
+    answer::{Answer, Found, Match},
+    fuse::{Evidence, Mode},
+    query::{Query, combine},
+    snippet::snippet,
+};
+use crate::{
+    domain::{Error, Filters, Pid, Result},
+    index::{Asked, Freshness, Hit, Index, Narrowing, Total, View, Words},
+};
+
+/// Results a caller may ask for at once, and how deep the pages go.
+pub const MOST_RESULTS: usize = 100;
+pub const DEEPEST: usize = 1_000;
+/// Passages of one item that are shown.
+const MATCHES: usize = 3;
+/// Passages each side is asked for, at least.
+const POOL: usize = 100;
+/// Questions whose vectors are remembered, for the next page and for the agent that asks again.
+const REMEMBERED: usize = 64;
+/// Passages of an item that `similar` compares.
+const COMPARED: usize = 16;
+
+/// What a text is to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    Question,
+    Passage,
+}
+
+/// Turns a text into a vector.
+pub type Vectorise = Arc<dyn Fn(&str, Role) -> Result<Vec<f32>> + Send + Sync>;
+
+/// How a search is asked, beside the question.
+#[derive(Debug, Clone)]
+pub struct Options<'a> {
+    pub filters: &'a Filters,
+    /// Two letters: only items in this language.
+    pub lang: Option<&'a str>,
+    pub limit: usize,
+    /// Results to leave out, as `Answer::next` gave it.
+    pub offset: usize,
+    pub mode: Mode,
+}
+
+impl<'a> Options<'a> {
+    pub fn new(filters: &'a Filters) -> Self {
+        Self { filters, lang: None, limit: 10, offset: 0, mode: Mode::Hybrid }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.limit == 0 || self.limit > MOST_RESULTS {
+            return Err(Error::invalid_params(format!(
+                "limit `{}` is not between 1 and {MOST_RESULTS}",
+                self.limit
+            )));
+        }
+        if self.offset + self.limit > DEEPEST {
+            return Err(Error::invalid_params(format!(
+                "only the first {DEEPEST} results can be paged through; narrow the query"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What `similar` starts from.
+#[derive(Debug, Clone, Copy)]
+pub enum Like<'a> {
+    Text(&'a str),
+    Item(Pid),
+}
+
+type Remembered = HashMap<(Role, String), Vec<f32>>;
+
+/// Searches one index.
+pub struct Engine {
+    index: Arc<Index>,
+    vectorise: Option<Vectorise>,
+    /// How long a search waits for the index to catch up.
+    patience: Duration,
+    remembered: Mutex<Remembered>,
+}
+
+/// A passage in the running.
+struct Candidate {
+    hit: Hit,
+    evidence: Evidence,
+    score: f32,
+}
+
+impl Engine {
+    pub fn new(index: Arc<Index>, vectorise: Option<Vectorise>, patience: Duration) -> Self {
+        Self { index, vectorise, patience, remembered: Mutex::default() }
+    }
+
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// Answers a question.
+    pub fn search(&self, query: &Query, options: &Options<'_>) -> Result<Answer> {
+        options.check()?;
+        let filters = combine(options.filters, &query.filters)?;
+        let nothing = query.is_listing() && query.excluded.is_empty() && is_open(&filters);
+        if nothing && options.lang.is_none() {
+            return Err(Error::invalid_params("query is required; it may be left out only with filters"));
+        }
+        let freshness = self.index.ensure_fresh(self.patience)?;
+        let view = self.index.view()?;
+        let narrowing = view.narrow(&Asked {
+            filters: &filters,
+            phrases: &query.phrases,
+            excluded: &query.excluded,
+            lang: options.lang,
+        })?;
+        if query.is_listing() {
+            return self.list(&view, &narrowing, options, freshness);
+        }
+        let wanted = (options.offset + options.limit) * 4;
+        let pool = wanted.max(POOL);
+        let meaning = options.mode != Mode::Lexical && query.text.chars().any(char::is_alphanumeric);
+        // The question's vector takes longest: it is computed beside the words.
+        let (words, near) = thread::scope(|scope| {
+            let near = meaning
+                .then(|| self.vectorise.as_ref())
+                .flatten()
+                .map(|vectorise| scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool)));
+            let words = view.words(&query.text).and_then(|words| {
+                let hits = match options.mode {
+                    Mode::Vector => Vec::new(),
+                    _ => view.lexical(&words, &narrowing, pool)?,
+                };
+                let total = view.count(&words, &narrowing)?;
+                Ok((words, hits, total))
+            });
+            let near = near.map(|thread| {
+                thread.join().unwrap_or_else(|_| Err(Error::internal("the search by meaning stopped")))
+            });
+            (words, near)
+        });
+        let (words, by_words, total) = words?;
+        let (vector, by_meaning, words_only) = match near {
+            Some(Ok((vector, hits))) => (Some(vector), hits, None),
+            Some(Err(error)) => {
+                tracing::warn!(?error, "searched by words only");
+                let reason = format!("searched by words only: {error}");
+                (None, Vec::new(), Some(reason))
+            }
+            None => (None, Vec::new(), None),
+        };
+        let mode = if vector.is_none() && options.mode == Mode::Hybrid {
+            Mode::Lexical
+        } else {
+            options.mode
+        };
+        let candidates =
+            weigh(&view, &words, vector.as_deref(), by_words, by_meaning, mode)?;
+        let groups = group(candidates);
+        let total = Total { items: total.items.max(groups.len()), exact: total.exact };
+        let page = self.show(&view, &groups, options, mode, &words.terms)?;
+        let vectors = match options.mode {
+            Mode::Lexical => None,
+            _ => self.index.vector_progress(view.passages()),
+        };
+        Ok(Answer {
+            next: next(options, groups.len()),
+            results: page,
+            total,
+            expansions: words.expansions,
+            unknown: words.unknown,
+            freshness,
+            vectors,
+            words_only,
+        })
+    }
+
+    /// The question's vector and the passages nearest to it.
+    fn near(
+        &self,
+        view: &View,
+        vectorise: &Vectorise,
+        text: &str,
+        narrowing: &Narrowing,
+        limit: usize,
+    ) -> Result<(Vec<f32>, Vec<Hit>)> {
+        let vector = self.vector(vectorise, text, Role::Question)?;
+        let hits = view.nearest(&vector, narrowing, limit)?;
+        Ok((vector, hits))
+    }
+
+    fn vector(&self, vectorise: &Vectorise, text: &str, role: Role) -> Result<Vec<f32>> {
+        let lock = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (role, text.to_owned());
+        if let Some(vector) = lock().get(&key) {
+            return Ok(vector.clone());
+        }
+        let vector = vectorise(text, role)?;
+        let mut remembered = lock();
+        if remembered.len() >= REMEMBERED {
+            remembered.clear();
+        }
+        remembered.insert(key, vector.clone());
+        Ok(vector)
+    }
+
+    /// What passes the filters, newest first.
+    fn list(
+        &self,
+        view: &View,
+        narrowing: &Narrowing,
+        options: &Options<'_>,
+        freshness: Freshness,
+    ) -> Result<Answer> {
+        let (hits, total) = view.listing(narrowing, options.offset + options.limit + 1)?;
+        let candidates = hits
+            .into_iter()
+            .map(|hit| Candidate { hit, evidence: Evidence::default(), score: 0.0 })
+            .map(|candidate| Group { duplicates: Vec::new(), candidates: vec![candidate] })
+            .collect::<Vec<_>>();
+        Ok(Answer {
+            next: next(options, candidates.len()),
+            results: self.show(view, &candidates, options, options.mode, &[])?,
+            total,
+            expansions: Vec::new(),
+            unknown: Vec::new(),
+            freshness,
+            vectors: None,
+            words_only: None,
+        })
+    }
+
+    /// The items nearest to a text or to another item.
+    pub fn similar(&self, like: Like<'_>, options: &Options<'_>) -> Result<Answer> {
+        options.check()?;
+        let Some(vectorise) = &self.vectorise else {
+            return Err(Error::invalid_params(
+                "similar needs vectors and there is no embedder; set `[embed] provider`",
+            ));
+        };
+        let freshness = self.index.ensure_fresh(self.patience)?;
+        let view = self.index.view()?;
+        let own = match like {
+            Like::Item(pid) => Some(pid),
+            Like::Text(_) => None,
+        };
+        let vectors = self.vectors_like(&view, vectorise, like)?;
+        let narrowing = view.narrow(&Asked { lang: options.lang, ..Asked::by(options.filters) })?;
+        let wanted = (options.offset + options.limit) * 4;
+        let mut best: HashMap<crate::domain::MatchId, Candidate> = HashMap::new();
+        for vector in &vectors {
+            for hit in view.nearest(vector, &narrowing, wanted.max(POOL))? {
+                if Some(hit.id.pid) == own {
+                    continue;
+                }
+                let evidence = Evidence { words: 0.0, cosine: Some(hit.score) };
+                let candidate = Candidate { hit, evidence, score: hit.score };
+                let kept = best.entry(hit.id).or_insert(Candidate { score: f32::MIN, ..candidate });
+                if hit.score > kept.score {
+                    *kept = Candidate { hit, evidence, score: hit.score };
+                }
+            }
+        }
+        let groups = group(best.into_values().collect());
+        Ok(Answer {
+            next: next(options, groups.len()),
+            results: self.show(&view, &groups, options, Mode::Vector, &[])?,
+            total: Total { items: groups.len(), exact: false },
+            expansions: Vec::new(),
+            unknown: Vec::new(),
+            freshness,
+            vectors: self.index.vector_progress(view.passages()),
+            words_only: None,
+        })
+    }
+
+    fn vectors_like(&self, view: &View, vectorise: &Vectorise, like: Like<'_>) -> Result<Vec<Vec<f32>>> {
+        match like {
+            Like::Text(text) if text.chars().any(char::is_alphanumeric) => {
+                Ok(vec![self.vector(vectorise, text, Role::Passage)?])
+            }
+            Like::Text(_) => Err(Error::invalid_params("text has no words; give a sentence or more")),
+            Like::Item(pid) => {
+                let mut vectors = view.vectors_of(pid)?;
+                vectors.truncate(COMPARED);
+                if vectors.is_empty() {
+                    // Its vectors are still to come: the first passage speaks for it.
+                    let Some(hit) = view.passages_of(pid)?.into_iter().next() else {
+                        return Err(Error::invalid_params(format!(
+                            "no item has pid `{pid}`; take it from a search result"
+                        )));
+                    };
+                    let passage = view.passage(&hit)?;
+                    let text =
+                        crate::index::embedded_text(&passage.title, &passage.toc_path, &passage.text);
+                    vectors.push(self.vector(vectorise, &text, Role::Passage)?);
+                }
+                Ok(vectors)
+            }
+        }
+    }
+
+    fn show(
+        &self,
+        view: &View,
+        groups: &[Group],
+        options: &Options<'_>,
+        mode: Mode,
+        terms: &[String],
+    ) -> Result<Vec<Found>> {
+        let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
+        groups
+            .iter()
+            .skip(options.offset)
+            .take(options.limit)
+            .map(|group| group.show(view, mode, &terms))
+            .collect()
+    }
+}
+
+fn next(options: &Options<'_>, found: usize) -> Option<usize> {
+    let next = options.offset + options.limit;
+    (next < found && next < DEEPEST).then_some(next)
+}
+
+/// Whether nothing narrows.
+fn is_open(filters: &Filters) -> bool {
+    let asked = Filters { only_free: false, archived: false, ..filters.clone() };
+    asked == Filters::default()
+}
+
+/// Every passage that either side found, with what both sides say of it.
+fn weigh(
+    view: &View,
+    words: &Words,
+    vector: Option<&[f32]>,
+    by_words: Vec<Hit>,
+    by_meaning: Vec<Hit>,
+    mode: Mode,
+) -> Result<Vec<Candidate>> {
+    let seen: HashSet<_> = by_words.iter().map(|hit| hit.id).collect();
+    let only_near: Vec<Hit> = by_meaning.into_iter().filter(|hit| !seen.contains(&hit.id)).collect();
+    let cosines = match vector {
+        Some(vector) => view.cosines(vector, &by_words)?,
+        None => vec![None; by_words.len()],
+    };
+    let scores = match mode {
+        Mode::Hybrid => view.scores(words, &only_near)?,
+        _ => vec![0.0; only_near.len()],
+    };
+    let first = by_words
+        .into_iter()
+        .zip(cosines)
+        .map(|(hit, cosine)| (hit, Evidence { words: hit.score, cosine }));
+    let second = only_near
+        .into_iter()
+        .zip(scores)
+        .map(|(hit, words)| (hit, Evidence { words, cosine: Some(hit.score) }));
+    Ok(first
+        .chain(second)
+        .filter(|(_, evidence)| evidence.counts(mode))
+        .map(|(hit, evidence)| Candidate { hit, evidence, score: evidence.score(mode) })
+        .collect())
+}
+
+/// The passages of one item, best first.
+struct Group {
+    candidates: Vec<Candidate>,
+    duplicates: Vec<Pid>,
+}
+
+/// Orders passages, folds those that say the same and gathers them by item.
+fn group(mut candidates: Vec<Candidate>) -> Vec<Group> {
+    candidates
+        .sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.hit.id.cmp(&b.hit.id)));
+    let mut groups: Vec<Group> = Vec::new();
+    let mut places: HashMap<Pid, usize> = HashMap::new();
+    let mut said: HashMap<u64, usize> = HashMap::new();
+    for candidate in candidates {
+        let pid = candidate.hit.id.pid;
+        if let Some(place) = said.get(&candidate.hit.fold).copied() {
+            let first = &mut groups[place];
+            let own = first.candidates[0].hit.id.pid == pid;
+            if !own && !places.contains_key(&pid) && !first.duplicates.contains(&pid) {
+                first.duplicates.push(pid);
+            }
+            continue;
+        }
+        let place = *places.entry(pid).or_insert_with(|| {
+            groups.push(Group { candidates: Vec::new(), duplicates: Vec::new() });
+            groups.len() - 1
+        });
+        said.insert(candidate.hit.fold, place);
+        groups[place].candidates.push(candidate);
+    }
+    // One that was folded away and then found by something of its own is shown after all.
+    for group in &mut groups {
+        group.duplicates.retain(|pid| !places.contains_key(pid));
+    }
+    groups
+}
+
+impl Group {
+    fn show(&self, view: &View, mode: Mode, terms: &HashSet<&str>) -> Result<Found> {
+        let best = &self.candidates[0];
+        let head = view.passage(&best.hit)?;
+        let mut matches = Vec::with_capacity(MATCHES);
+        for candidate in self.candidates.iter().take(MATCHES) {
+            let passage = view.passage(&candidate.hit)?;
+            let (snippet, marks) = snippet(&passage, terms);
+            matches.push(Match {
+                id: candidate.hit.id,
+                toc_path: passage.toc_path,
+                snippet,
+                marks,
+                relevance: candidate.evidence.relevance(mode),
+            });
+        }
+        Ok(Found {
+            pid: best.hit.id.pid,
+            kind: head.kind,
+            title: head.title,
+            path: head.path,
+            relevance: best.evidence.relevance(mode),
+            score: best.score,
+            matches,
+            duplicates: self.duplicates.clone(),
+        })
+    }
+}

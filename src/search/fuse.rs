@@ -1,0 +1,90 @@
+//! How much words and meaning count: one small rule on absolute scales.
+//!
+//! A BM25 score of 20 is a strong match whatever the best one was, and a cosine is what it is, so a
+//! plain sum of the two keeps how sure each side is; reciprocal ranks throw that away. The figures
+//! are where the tuning starts.
+
+/// What words count in the sum; meaning counts the rest.
+pub(super) const WORDS: f32 = 0.5;
+/// The BM25 score that counts as a full match.
+pub(super) const STRONG: f32 = 20.0;
+/// A passage that has none of the words must be at least this near to be shown at all.
+pub(super) const NEAR: f32 = 0.2;
+
+/// Which sides are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    Lexical,
+    Vector,
+    #[default]
+    Hybrid,
+}
+
+/// What each side says of one passage.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Evidence {
+    /// BM25; 0 when it has none of the words.
+    pub words: f32,
+    /// The cosine; `None` while the passage has no vector.
+    pub cosine: Option<f32>,
+}
+
+impl Evidence {
+    /// What passages are ordered by.
+    pub fn score(&self, mode: Mode) -> f32 {
+        let words = self.words / STRONG;
+        match (mode, self.cosine) {
+            (Mode::Lexical, _) => words,
+            (Mode::Vector, cosine) => cosine.unwrap_or(0.0),
+            (Mode::Hybrid, Some(cosine)) => WORDS * words + (1.0 - WORDS) * cosine,
+            // Its vector is still to come: what the words say stands for both, cautiously.
+            (Mode::Hybrid, None) => WORDS * words,
+        }
+    }
+
+    /// Whether there is anything to show it for.
+    pub fn counts(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Lexical => self.words > 0.0,
+            Mode::Vector => self.cosine.is_some(),
+            Mode::Hybrid => self.words > 0.0 || self.cosine.is_some_and(|cosine| cosine >= NEAR),
+        }
+    }
+
+    /// 0 to 1, comparable between questions. Each side saturates: twice as many rare words do not
+    /// make a passage twice as relevant.
+    pub fn relevance(&self, mode: Mode) -> f32 {
+        let words = self.words / (self.words + STRONG / 2.0);
+        let near = self.cosine.unwrap_or(0.0).clamp(0.0, 1.0);
+        match mode {
+            Mode::Lexical => words,
+            Mode::Vector => near,
+            // Sure of one side is fairly sure; sure of both is surer.
+            Mode::Hybrid => {
+                let (more, less) = if words > near { (words, near) } else { (near, words) };
+                more + (1.0 - more) * less / 2.0
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relevance_stays_in_bounds_and_grows_with_either_side() {
+        let evidence = |words, cosine| Evidence { words, cosine: Some(cosine) };
+        for words in [0.0, 1.0, 10.0, 1_000.0] {
+            for cosine in [-1.0, 0.0, 0.5, 1.0] {
+                for mode in [Mode::Lexical, Mode::Vector, Mode::Hybrid] {
+                    let relevance = evidence(words, cosine).relevance(mode);
+                    assert!((0.0..=1.0).contains(&relevance), "{words} {cosine} {relevance}");
+                }
+            }
+        }
+        let hybrid = |words, cosine| evidence(words, cosine).relevance(Mode::Hybrid);
+        assert!(hybrid(10.0, 0.5) > hybrid(5.0, 0.5));
+        assert!(hybrid(10.0, 0.6) > hybrid(10.0, 0.5));
+    }
+}

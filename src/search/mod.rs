@@ -1,0 +1,20 @@
+//! The question: a query string and filters in, items with their best passages out.
+//!
+//! Words and meaning are asked side by side and fused by one small rule ([`fuse`]); the answer says
+//! what was replaced, how far the vectors are and how fresh it is. The room does not know who asks:
+//! what a caller may see is a filter that the caller's door sets. It refuses to guess: a question it
+//! cannot read is an error with a sentence, never an empty answer.
+
+mod answer;
+mod engine;
+pub mod fuse;
+mod query;
+mod snippet;
+
+pub use answer::{Answer, Found, Match};
+pub use engine::{DEEPEST, Engine, Like, MOST_RESULTS, Options, Role, Vectorise};
+pub use fuse::Mode;
+pub use query::{MOST_CHARACTERS, Query, parse};
+
+#[cfg(test)]
+mod tests;
