@@ -24,21 +24,28 @@ pub use sources::Sources;
 use std::{
     ops::Deref,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use self::{library::Library, live::Live, methods::Method, view::View};
 use crate::{
     config::{self, Config, EmbedProvider},
-    domain::{Caller, Result},
+    domain::{Caller, Error, Result},
     embed::{self, Embedder, Role},
     index::{self, Index},
+    search::{self, Engine},
     store::{self, jsonl::JsonlPrompts},
 };
+
+/// How long a search waits for the index to take in what was acknowledged before it. Longer than
+/// any single change takes; a first index says how far it is instead.
+const CATCH_UP: Duration = Duration::from_secs(2);
 
 /// The library, open.
 pub struct App {
     pub sources: Arc<Sources>,
     pub index: Arc<Index>,
+    pub engine: Engine,
     pub events: Events,
     embedder: Option<Arc<dyn Embedder>>,
     /// Names that no page can take.
@@ -76,9 +83,12 @@ impl App {
         let sources = Arc::new(Sources::new(config, store, cards, prompts));
         let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
         let index = Arc::new(Index::open(&index_root, sources.clone(), model)?);
+        let vectorise = embedder.clone().map(query_embedder);
+        let engine = Engine::new(index.clone(), vectorise, CATCH_UP);
         Ok(Self {
             sources,
             index,
+            engine,
             events: Events::default(),
             embedder,
             built_in_tools,
@@ -101,6 +111,18 @@ impl App {
     pub fn greeting(&self, caller: &Caller, method: Option<&str>) -> String {
         self.instructions(&View::of(caller), method).unwrap_or_else(|| INSTRUCTIONS.to_owned())
     }
+}
+
+/// Embeds a question, or a passage that others are compared with.
+fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
+    Arc::new(move |text: &str, role| {
+        let role = match role {
+            search::Role::Question => Role::Query,
+            search::Role::Passage => Role::Passage,
+        };
+        let mut vectors = embedder.embed(&[text], role)?;
+        vectors.pop().ok_or_else(|| Error::internal("the embedder gave no vector"))
+    })
 }
 
 fn embedder(config: &config::Embed) -> Result<Option<Arc<dyn Embedder>>> {

@@ -123,8 +123,12 @@ const fn entry<T: Tool>() -> Entry {
 }
 
 /// Every built-in tool, in the order in which it is listed.
-pub const TABLE: &[Entry] =
-    &[entry::<vault::note_html::NoteHtml>(), entry::<vault::expand::Expand>()];
+pub const TABLE: &[Entry] = &[
+    entry::<vault::search::Search>(),
+    entry::<vault::similar::Similar>(),
+    entry::<vault::note_html::NoteHtml>(),
+    entry::<vault::expand::Expand>(),
+];
 
 /// Names that no page can take for its own.
 pub fn names() -> Vec<&'static str> {
