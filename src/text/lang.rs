@@ -9,7 +9,7 @@ use frostem::Algorithm;
 use super::script::{self, Script};
 
 /// Bytes of a text that are looked at to guess its language.
-const SAMPLE: usize = 1200;
+const SAMPLE: usize = 600;
 
 /// Fewer letters than this and the guess is a coin toss.
 const ENOUGH_LETTERS: usize = 24;

@@ -11,13 +11,17 @@ mod han_table;
 pub mod lang;
 pub mod script;
 pub mod sentences;
+pub mod snippet;
 mod stem;
+pub mod stop;
 pub mod tokens;
 pub mod typo;
 pub mod words;
 
 pub use analyse::{Analyser, Kind, Mode, Term, Token};
 pub use lang::Lang;
+pub use snippet::{Snippet, snippet};
+pub use stop::is_stop_word;
 
 /// Grows whenever the terms of some text change, so that an index knows to rebuild itself.
 pub const VERSION: u32 = 1;
