@@ -4,6 +4,8 @@
 //! Any string is a valid input. It refuses to know what a note, a field or an index is.
 
 pub mod analyse;
+#[cfg(test)]
+mod cases;
 mod compound;
 mod fold;
 mod grams;
