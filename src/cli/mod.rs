@@ -1,10 +1,13 @@
 //! The shell: one file per subcommand. Each reads its flags, opens the library and calls the same
 //! doors as an agent does.
 
+mod bar;
 mod call;
 mod client;
 mod completions;
 mod doctor;
+mod export;
+mod import;
 mod mcp;
 mod out;
 mod serve;
@@ -52,6 +55,10 @@ enum Command {
     Mcp(mcp::Mcp),
     /// Call a tool, as an agent would
     Call(call::Call),
+    /// Bring in what you have elsewhere; a repeat adds nothing twice
+    Import(import::Import),
+    /// Write out what Notewell keeps
+    Export(export::Export),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
     /// Make, list and revoke the tokens of HTTP callers
@@ -68,6 +75,8 @@ pub fn main() -> ExitCode {
         Command::Serve(command) => command.run(&cli.common),
         Command::Mcp(command) => command.run(&cli.common),
         Command::Call(command) => command.run(&cli.common),
+        Command::Import(command) => command.run(&cli.common),
+        Command::Export(command) => command.run(&cli.common),
         Command::Doctor(command) => command.run(&cli.common),
         Command::Token(command) => command.run(&cli.common),
         Command::Client(command) => command.run(&cli.common),

@@ -133,7 +133,7 @@ pub(super) fn run<T: Tool>(arguments: Value, cx: &Cx<'_>) -> Result<Output> {
     let structured = serde_json::to_value(&answer).map_err(|error| {
         Error::internal("could not write the answer as JSON").with_source(error)
     })?;
-    Ok(Output { text: answer.text(), structured: Some(structured) })
+    Ok(Output { text: answer.text(), aside: answer.aside(), structured: Some(structured) })
 }
 
 fn within_size(app: &App, output: Output) -> Result<Output> {
