@@ -2,6 +2,8 @@
 //! list that was made by other means, over a small vault of our own and over a large one where it
 //! is at hand. Every note read is also cut, and the cuts are checked against its text.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use std::{
     collections::BTreeMap,
     fs,
