@@ -92,7 +92,7 @@ fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> 
     arguments::check(&arguments, &method.schema())?;
     arguments.retain(|_, value| !value.is_null());
     let text = cx.app.run_method(&method, &arguments, &cx.view())?;
-    Ok(Output { text, structured: None })
+    Ok(Output { text, aside: None, structured: None })
 }
 
 /// Unknown, or not for this caller: the same answer, so that nobody learns what they may not see.
