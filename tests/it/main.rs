@@ -3,6 +3,7 @@
 
 mod architecture;
 mod bad_input;
+mod cards;
 mod cli;
 mod http;
 mod navigation;
