@@ -191,6 +191,21 @@ fn health_metrics_and_help() {
 }
 
 #[test]
+fn the_address_of_a_note_opens_in_a_browser() {
+    let home = library();
+    let owner = home.token("owner");
+    let server = home.serve();
+    let free = server.get("/free.md", &[]);
+    assert_eq!(free.status, 200);
+    assert!(free.body.contains("Everybody reads this."), "{}", free.body);
+    assert!(free.headers["content-security-policy"].contains("default-src 'none'"));
+    assert_eq!(server.get("/secret.md", &[]).status, 404);
+    assert_eq!(server.get("/../../etc/passwd", &[]).status, 404);
+    let bearer = format!("Bearer {owner}");
+    assert!(server.get("/secret", &[("Authorization", &bearer)]).body.contains("Only mine."));
+}
+
+#[test]
 fn a_shutdown_finishes_what_was_accepted() {
     let home = library();
     let mut server = home.serve();

@@ -5,6 +5,7 @@ mod architecture;
 mod bad_input;
 mod cards;
 mod cli;
+mod crash;
 mod http;
 mod navigation;
 mod search;

@@ -153,9 +153,6 @@ impl Client {
         self.lines.recv_timeout(PATIENCE).expect("an answer in time")
     }
 
-    pub fn quiet_for(&mut self, time: Duration) -> bool {
-        self.lines.recv_timeout(time).is_err()
-    }
 
     pub fn read(&mut self) -> Value {
         let line = self.line();

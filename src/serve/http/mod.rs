@@ -6,6 +6,8 @@ mod front;
 mod guard;
 mod health;
 mod help;
+mod html;
+mod pages;
 mod sse;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -114,17 +116,13 @@ fn router(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Rou
         .route("/_system/sse", get(sse::open))
         .route("/_system/messages", post(sse::message))
         .route("/metrics", get(health::metrics))
-        .route_layer(middleware::from_fn_with_state(site.clone(), auth::identify))
+        .fallback(pages::show)
+        .layer(middleware::from_fn_with_state(site.clone(), auth::identify))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .fallback(not_here)
         .layer(middleware::from_fn_with_state(site.clone(), guard::check))
         .layer(middleware::from_fn(count))
         .with_state(site)
-}
-
-async fn not_here() -> Response {
-    (StatusCode::NOT_FOUND, "nothing is here; the MCP endpoint is /_system/mcp\n").into_response()
 }
 
 async fn count(request: Request, next: Next) -> Response {
