@@ -201,7 +201,11 @@ fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()> {
             let kept = file.keep().map_err(|error| Error::internal(error.to_string()))?;
             return Err(Error::new(
                 error.code,
-                format!("{}\nnothing was saved; your text is in `{}`", error.message, kept.display()),
+                format!(
+                    "{}\nnothing was saved; your text is in `{}`",
+                    error.message,
+                    kept.display()
+                ),
             ));
         }
     }
@@ -230,7 +234,9 @@ fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Resul
         )));
     }
     if edited.extra != before.extra {
-        out::note("Fields that are not Notewell's own are changed in user.jsonl itself; left as they were.");
+        out::note(
+            "Fields that are not Notewell's own are changed in user.jsonl itself; left as they were.",
+        );
     }
     // Only what changed is given, so that the rest of the line keeps every byte.
     let patch = Patch {
@@ -299,11 +305,6 @@ fn sync(app: &App, folder: &Path) -> Result<()> {
         report.left.len()
     ));
     Ok(())
-}
-
-/// `notewell import prompts`.
-pub(super) fn import(app: &App, paths: &[PathBuf], progress: &dyn crate::domain::Progress) -> Result<prompts::Imported> {
-    app.import_prompts(paths, progress)
 }
 
 /// Says what an import did.
