@@ -12,6 +12,7 @@ mod import;
 mod index;
 mod mcp;
 mod out;
+mod prompt;
 mod search;
 mod serve;
 mod status;
@@ -78,6 +79,8 @@ enum Command {
     Export(export::Export),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
+    /// List, show, render, edit and restore prompts, and keep slash-command files
+    Prompt(prompt::PromptCommand),
     /// Make, list and revoke the tokens of HTTP callers
     Token(token::Token),
     /// Print the set-up of a client, or write it into the client's file
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Import(command) => command.run(&cli.common),
         Command::Export(command) => command.run(&cli.common),
         Command::Doctor(command) => command.run(&cli.common),
+        Command::Prompt(command) => command.run(&cli.common),
         Command::Token(command) => command.run(&cli.common),
         Command::Client(command) => command.run(&cli.common),
         Command::Completions(command) => command.run(),

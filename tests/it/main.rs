@@ -8,6 +8,7 @@ mod cli;
 mod crash;
 mod http;
 mod navigation;
+mod prompts;
 mod search;
 mod sse;
 mod stdio;
