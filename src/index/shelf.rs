@@ -2,11 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use super::{Embed, Source};
-use crate::domain::{Chunk, Document, Kind, Pid, Result};
+use super::Source;
+use crate::{
+    domain::{Chunk, Document, Kind, Pid, Result},
+    embed::{Embedder, Role},
+};
 
 #[derive(Default)]
 struct Inner {
@@ -96,6 +102,21 @@ pub(crate) fn embed_one(text: &str) -> Vec<f32> {
     vector
 }
 
-pub(crate) fn embed() -> Embed {
-    Arc::new(|texts| Ok(texts.iter().map(|text| embed_one(text)).collect()))
+/// [`embed_one`] as a model that counts what it was given.
+#[derive(Default)]
+pub(crate) struct Letters(pub(crate) AtomicUsize);
+
+impl Embedder for Letters {
+    fn id(&self) -> &str {
+        "letters"
+    }
+
+    fn dims(&self) -> usize {
+        DIMS
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>> {
+        self.0.fetch_add(texts.len(), Ordering::SeqCst);
+        Ok(texts.iter().map(|text| embed_one(text)).collect())
+    }
 }

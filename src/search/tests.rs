@@ -2,10 +2,11 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use super::*;
 use crate::{
-    domain::{Code, Error, Filters, Kind, Pid, Timestamp},
+    domain::{Code, Error, Filters, Kind, Pid, Result, Timestamp},
+    embed::{Embedder, Role},
     index::{
         Index,
-        shelf::{DIMS, Shelf, embed, embed_one, page},
+        shelf::{DIMS, Letters, Shelf, page},
     },
 };
 
@@ -19,7 +20,7 @@ struct Library {
 
 fn engine(folder: &Path, shelf: &Shelf) -> Engine {
     let index = Index::open(folder, shelf.source(), Some(("test", DIMS))).unwrap();
-    Engine::new(Arc::new(index), Some(Arc::new(|text, _| Ok(embed_one(text)))), LONG)
+    Engine::new(Arc::new(index), Some(Arc::new(Letters::default())), LONG)
 }
 
 impl Library {
@@ -27,7 +28,7 @@ impl Library {
         let folder = tempfile::tempdir().unwrap();
         let engine = engine(folder.path(), &shelf);
         engine.index().catch_up(&|_, _| {}).unwrap();
-        engine.index().embed_all(&embed(), 1, &|_, _| {}).unwrap();
+        engine.index().embed_all(&Letters::default(), 1, &|_, _| {}).unwrap();
         Self { shelf, engine, _folder: folder }
     }
 
@@ -94,7 +95,7 @@ fn an_answer_has_items_with_their_best_passages() {
 #[test]
 fn every_mode_finds_it_in_three_languages() {
     let library = garden();
-    for (query, pid) in [("prune roses", 1), ("суббота помидоры", 2), ("バラの剪定", 3)] {
+    for (query, pid) in [("prune roses", 1), ("суббота помидоры", 2), ("バラの剪定は早春に", 3)] {
         for mode in [Mode::Lexical, Mode::Vector, Mode::Hybrid] {
             assert_eq!(pids(&library.ask_in(query, mode))[0], pid, "{query} {mode:?}");
         }
@@ -142,12 +143,27 @@ fn what_was_done_is_told() {
     assert!(answer.notes().iter().any(|note| note.contains("0 of 7")), "{:?}", answer.notes());
 }
 
+struct Broken;
+
+impl Embedder for Broken {
+    fn id(&self) -> &str {
+        "broken"
+    }
+
+    fn dims(&self) -> usize {
+        DIMS
+    }
+
+    fn embed(&self, _: &[&str], _: Role) -> Result<Vec<Vec<f32>>> {
+        Err(Error::outside("the server is down"))
+    }
+}
+
 #[test]
 fn a_broken_embedder_leaves_the_words_and_is_told() {
     let library = garden();
     let index = Arc::clone(library.engine.index());
-    let broken: Vectorise = Arc::new(|_, _| Err(Error::outside("the server is down")));
-    let engine = Engine::new(index, Some(broken), LONG);
+    let engine = Engine::new(index, Some(Arc::new(Broken)), LONG);
     let filters = Filters::default();
     let answer = engine.search(&parse("roses").unwrap(), &Options::new(&filters)).unwrap();
     assert_eq!(pids(&answer), [1]);
@@ -199,7 +215,7 @@ fn copies_are_folded() {
     let shelf = Shelf::default();
     let text = "A long paragraph about the habits of hedgehogs in city gardens at night.";
     for pid in 1..=3 {
-        shelf.put(page(pid, &format!("Copy {pid}"), &[text]));
+        shelf.put(page(pid, "Hedgehogs", &[text]));
     }
     shelf.put(page(4, "Other", &["Hedgehogs also like leaves."]));
     let library = Library::new(shelf);
