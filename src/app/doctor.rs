@@ -30,6 +30,15 @@ impl App {
     pub fn doctor(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         findings.extend(self.check_disk());
+        self.check_vaults(&mut findings)?;
+        self.check_pages(&mut findings)?;
+        for problem in self.prompts.problems()? {
+            findings.push(Finding::wrong(
+                format!("`{}` line {}: {}", problem.file, problem.line, problem.what),
+                "mend the line by hand; it was left as it is, and every other prompt works",
+            ));
+        }
+        self.check_index(&mut findings)?;
         findings.sort_by_key(|finding| finding.level == Level::Note);
         Ok(findings)
     }
@@ -41,5 +50,57 @@ impl App {
             format!("the data directory `{}` cannot be written: {error}", self.config.data.display()),
             "make it writable for this account, or name another with `--data DIR`",
         ))
+    }
+
+    fn check_vaults(&self, findings: &mut Vec<Finding>) -> Result<()> {
+        let vaults = self.store.pages.vaults()?;
+        if vaults.is_empty() {
+            findings.push(Finding::note(
+                "this library has no vault",
+                "name a folder of Markdown notes with `--vault DIR` once; it is remembered",
+            ));
+        }
+        for vault in vaults.iter().filter(|vault| !vault.root.is_dir()) {
+            findings.push(Finding::wrong(
+                format!("the folder of the vault `{}` is not there: {}", vault.name, vault.root.display()),
+                "mount or restore it (its notes stay in the library as they were), or end it with `notewell vault remove`",
+            ));
+        }
+        for (vault, path, reason) in self.store.pages.skipped()? {
+            findings.push(Finding::wrong(
+                format!("`{path}` in the vault `{vault}` is left out: {reason}"),
+                "save it as UTF-8 text, make it readable, or name it in `.gitignore`",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_pages(&self, findings: &mut Vec<Finding>) -> Result<()> {
+        for row in self.store.pages.list(None, usize::MAX >> 1, false)? {
+            for problem in &row.facts.page.problems {
+                findings.push(Finding::wrong(
+                    format!("`{}`: {problem}", row.path),
+                    "mend the frontmatter; the note is in the library, with that block as text if it cannot be read",
+                ));
+            }
+        }
+        for (path, problem) in self.method_problems()? {
+            findings.push(Finding::wrong(
+                format!("`{path}`: {problem}"),
+                "change `mcp_method` in its frontmatter",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_index(&self, findings: &mut Vec<Finding>) -> Result<()> {
+        let status = self.index.status()?;
+        if status.freshness.behind > 0 {
+            findings.push(Finding::note(
+                format!("the index has {} changes to take in", status.freshness.behind),
+                "it follows by itself while a server runs; `notewell index` brings it up to date now",
+            ));
+        }
+        Ok(())
     }
 }

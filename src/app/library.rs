@@ -113,14 +113,14 @@ impl Shelf {
 impl App {
     /// The library as of the newest change.
     pub fn library(&self) -> Result<Arc<Library>> {
-        let head = self.sources.store.items.head()?;
+        let head = self.store.items.head()?;
         let mut kept = self.glance.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, library)) = kept.as_ref()
             && *at == head
         {
             return Ok(library.clone());
         }
-        let library = Arc::new(Library::new(self.sources.store.pages.list(None, usize::MAX >> 1, false)?));
+        let library = Arc::new(Library::new(self.store.pages.list(None, usize::MAX >> 1, false)?));
         *kept = Some((head, library.clone()));
         Ok(library)
     }

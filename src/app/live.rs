@@ -15,7 +15,7 @@ use crate::{
     domain::{Kind, Progress, Result, Silent, error::Doing},
     index::{Follower, Worker},
     store::{items::Synced, pages::VaultRow},
-    vault::{self, Change, Watch, watch},
+    vault::watch::{self, Change, Watch},
 };
 
 /// How often foreign stores are looked at: a change by Memento's web app or by hand in
@@ -25,7 +25,6 @@ const LOOK: Duration = Duration::from_millis(400);
 /// Threads that end when this is dropped.
 #[derive(Default)]
 pub struct Live {
-    _watches: Vec<Watch>,
     follower: Option<Follower>,
     _worker: Option<Worker>,
     stop: Arc<AtomicBool>,
@@ -35,7 +34,6 @@ pub struct Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        self._watches.clear();
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
             drop(thread.join());
@@ -47,7 +45,7 @@ impl App {
     /// Starts following. Returns at once: what there is to catch up with is done in the background.
     pub fn start(self: &Arc<Self>) -> Result<()> {
         let vaults = self.sources.register_vaults()?;
-        let mut live = Live { stop: Arc::default(), ..Live::default() };
+        let mut live = Live::default();
         live.follower = Some(Follower::start(self.index.clone())?);
         live._worker = self.start_vectors()?;
         let (app, stop) = (self.clone(), live.stop.clone());
@@ -69,7 +67,7 @@ impl App {
 
     fn start_vectors(&self) -> Result<Option<Worker>> {
         let Some(embed) = self.passage_embedder() else { return Ok(None) };
-        let threads = self.sources.config.embed.threads;
+        let threads = self.config.embed.threads;
         Worker::start(self.index.clone(), embed, threads).map(Some)
     }
 
@@ -80,8 +78,8 @@ impl App {
         for vault in vaults {
             self.look_at(vault);
         }
-        let mut head = self.sources.store.items.head().unwrap_or_default();
-        let mut prompts = self.sources.prompts.version().unwrap_or_default();
+        let mut head = self.store.items.head().unwrap_or_default();
+        let mut prompts = self.prompts.version().unwrap_or_default();
         while !stop.load(Ordering::Acquire) {
             if let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
@@ -109,7 +107,7 @@ impl App {
                 }
             }
         };
-        match vault::watch(&row.root, options, on_change) {
+        match watch::watch(&row.root, options, on_change) {
             Ok(watch) => {
                 if let Some(why) = watch.polling {
                     tracing::info!(vault = row.name, why, "looking for changes every few seconds");
@@ -137,7 +135,7 @@ impl App {
 
     /// Cards that Memento changed, prompts that somebody edited.
     fn look_at_others(&self) -> Result<()> {
-        let cards = self.sources.cards.sync()?;
+        let cards = self.cards.sync()?;
         let prompts = self.sync_prompts()?;
         if cards.any() || prompts.any() {
             self.wake_index();
@@ -147,12 +145,12 @@ impl App {
 
     /// Tells connections what changed since the last time, whichever process changed it.
     fn tell_news(&self, head: &mut i64, prompts: &mut u64) {
-        let Ok(now) = self.sources.store.items.head() else { return };
+        let Ok(now) = self.store.items.head() else { return };
         if now != *head {
-            let changes = self.sources.store.items.changes(*head, 1000).unwrap_or_default();
+            let changes = self.store.items.changes(*head, 1000).unwrap_or_default();
             let mut pages = false;
             for (_, pid) in &changes {
-                let kind = self.sources.store.items.get(*pid).ok().flatten().map(|item| item.kind);
+                let kind = self.store.items.get(*pid).ok().flatten().map(|item| item.kind);
                 if kind == Some(Kind::Page) {
                     pages = true;
                     self.events.send(&Event::Resource(super::resources::uri(*pid)));
@@ -163,7 +161,7 @@ impl App {
             }
             *head = now;
         }
-        if let Ok(version) = self.sources.prompts.version()
+        if let Ok(version) = self.prompts.version()
             && version != *prompts
         {
             *prompts = version;
@@ -209,19 +207,19 @@ impl App {
                 tracing::warn!(vault = vault.name, error = ?error, "could not read the vault");
             }
         }
-        self.sources.cards.sync()?;
+        self.cards.sync()?;
         self.sync_prompts()?;
         Ok(())
     }
 
-    fn sync_prompts(&self) -> Result<Synced> {
-        let version = self.sources.prompts.version()?;
+    pub(super) fn sync_prompts(&self) -> Result<Synced> {
+        let version = self.prompts.version()?;
         let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == Some(version) {
             return Ok(Synced::default());
         }
-        let all = super::prompts::stamps(self.sources.prompts.as_ref())?;
-        let synced = self.sources.store.items.sync(Kind::Prompt, &all)?;
+        let all = super::prompts::stamps(self.prompts.as_ref())?;
+        let synced = self.store.items.sync(Kind::Prompt, &all)?;
         *seen = Some(version);
         Ok(synced)
     }

@@ -109,7 +109,7 @@ impl App {
     }
 
     fn all_methods(&self) -> Result<Arc<Vec<Method>>> {
-        let head = self.sources.store.items.head()?;
+        let head = self.store.items.head()?;
         let mut kept = self.known_methods.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, methods)) = kept.as_ref()
             && *at == head
@@ -117,7 +117,7 @@ impl App {
             return Ok(methods.clone());
         }
         let mut methods: Vec<Method> = Vec::new();
-        for row in self.sources.store.pages.methods()? {
+        for row in self.store.pages.methods()? {
             let Some(name) = row.facts.page.method.clone() else { continue };
             let taken = methods.iter().any(|method| method.name == name);
             if complaint(&name, taken, self.is_built_in(&name)).is_some() {
@@ -157,7 +157,7 @@ impl App {
     pub fn method_problems(&self) -> Result<Vec<(String, String)>> {
         let mut names: Vec<String> = Vec::new();
         let mut problems = Vec::new();
-        for row in self.sources.store.pages.methods()? {
+        for row in self.store.pages.methods()? {
             let Some(name) = row.facts.page.method.clone() else { continue };
             let taken = names.contains(&name);
             match complaint(&name, taken, self.is_built_in(&name)) {

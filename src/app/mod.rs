@@ -4,47 +4,133 @@ pub mod cards;
 pub mod demo;
 pub mod doctor;
 mod events;
+mod library;
+mod live;
+pub mod methods;
+pub mod notes;
 pub mod page;
+pub mod prompts;
+pub mod rendering;
+pub mod resources;
+mod sources;
+pub mod status;
 pub mod tokens;
+pub mod vaults;
+pub mod view;
 
 pub use events::{Event, Events};
+pub use sources::Sources;
 
-use crate::{
-    config::Config,
-    domain::{Caller, Result},
-    store::{self, Store},
+use std::{
+    ops::Deref,
+    sync::{Arc, Mutex},
+    time::Duration,
 };
+
+use self::{library::Library, live::Live, methods::Method, view::View};
+use crate::{
+    config::{self, Config, EmbedProvider},
+    domain::{Caller, Error, Result},
+    embed::{self, Embedder, Role},
+    index::{self, Index},
+    search::{self, Engine},
+    store::{self, jsonl::JsonlPrompts},
+};
+
+/// How long a search waits for the index to take in what was acknowledged before it. Longer than
+/// any single change takes; a first index says how far it is instead.
+const CATCH_UP: Duration = Duration::from_secs(2);
 
 /// The library, open.
 pub struct App {
-    pub config: Config,
-    pub store: Store,
-    pub cards: cards::CardRoom,
+    pub sources: Arc<Sources>,
+    pub index: Arc<Index>,
+    pub engine: Engine,
     pub events: Events,
+    embedder: Option<Arc<dyn Embedder>>,
+    /// Names that no page can take.
+    built_in_tools: Vec<&'static str>,
+    /// What was made of the library as of a change, until the next one.
+    glance: Mutex<Option<(i64, Arc<Library>)>>,
+    known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
+    /// The methods and the number of pages that connections were told of.
+    told: Mutex<(Vec<String>, u64)>,
+    prompts_seen: Mutex<Option<u64>>,
+    live: Mutex<Option<Live>>,
+}
+
+/// Config, store, cards and prompts are the library's own.
+impl Deref for App {
+    type Target = Sources;
+
+    fn deref(&self) -> &Sources {
+        &self.sources
+    }
 }
 
 impl App {
     /// Opens the library. Cheap: nothing here grows with the size of the library.
-    pub fn open(config: Config) -> Result<Self> {
+    pub fn open(config: Config, built_in_tools: Vec<&'static str>) -> Result<Self> {
         let store = store::sqlite::open(&config.data)?;
         let cards = cards::CardRoom::new(&config, store.items.clone());
-        Ok(Self { config, store, cards, events: Events::default() })
+        let prompts = Arc::new(JsonlPrompts::open(
+            config.prompts_directory(),
+            config.prompts.backups,
+            Some(config.data.join("completions.json")),
+        ));
+        let embedder = embedder(&config.embed)?;
+        let index_root = config.data.join("index");
+        let sources = Arc::new(Sources::new(config, store, cards, prompts));
+        let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
+        let index = Arc::new(Index::open(&index_root, sources.clone(), model)?);
+        let vectorise = embedder.clone().map(query_embedder);
+        let engine = Engine::new(index.clone(), vectorise, CATCH_UP);
+        Ok(Self {
+            sources,
+            index,
+            engine,
+            events: Events::default(),
+            embedder,
+            built_in_tools,
+            glance: Mutex::default(),
+            known_methods: Mutex::default(),
+            told: Mutex::default(),
+            prompts_seen: Mutex::default(),
+            live: Mutex::default(),
+        })
     }
 
-    /// Starts what follows the library while the process runs.
-    pub fn start(&self) -> Result<()> {
-        Ok(())
+    /// Embeds passages on the calling thread, for the index's workers.
+    pub fn passage_embedder(&self) -> Option<index::Embed> {
+        let embedder = self.embedder.clone()?;
+        Some(Arc::new(move |texts: &[&str]| embedder.embed(texts, Role::Passage)))
     }
 
-    /// Looks for changes once, for a command that runs and ends.
-    pub fn refresh(&self) -> Result<()> {
-        Ok(())
+    /// What a client's model is told about this server at the start: the page whose method is
+    /// `initialize` (or another that the client names), or our own words.
+    pub fn greeting(&self, caller: &Caller, method: Option<&str>) -> String {
+        self.instructions(&View::of(caller), method).unwrap_or_else(|| INSTRUCTIONS.to_owned())
     }
+}
 
-    /// What a client's model is told about this server at the start.
-    pub fn instructions(&self, _caller: &Caller, _method: Option<&str>) -> String {
-        INSTRUCTIONS.to_owned()
-    }
+/// Embeds a question, or a passage that others are compared with.
+fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
+    Arc::new(move |text: &str, role| {
+        let role = match role {
+            search::Role::Question => Role::Query,
+            search::Role::Passage => Role::Passage,
+        };
+        let mut vectors = embedder.embed(&[text], role)?;
+        vectors.pop().ok_or_else(|| Error::internal("the embedder gave no vector"))
+    })
+}
+
+fn embedder(config: &config::Embed) -> Result<Option<Arc<dyn Embedder>>> {
+    Ok(match config.provider {
+        EmbedProvider::None => None,
+        EmbedProvider::Embedded => Some(Arc::new(embed::embedded::Embedded::new())),
+        EmbedProvider::Http => None,
+    })
 }
 
 const INSTRUCTIONS: &str = "The person's own notes, cards, bookmarks and prompts. Call `search` first; \

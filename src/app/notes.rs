@@ -6,7 +6,7 @@ use super::{App, cards, prompts, view::View};
 use crate::{
     domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath},
     markdown::{Note, window::Window},
-    store::pages::PageRow,
+    store::{cards::Images, pages::PageRow},
     vault,
 };
 
@@ -109,7 +109,7 @@ impl App {
     }
 
     pub fn open_pid(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
-        let Some(item) = self.sources.store.items.get(pid)?.filter(|item| !item.gone) else {
+        let Some(item) = self.store.items.get(pid)?.filter(|item| !item.gone) else {
             return Ok(None);
         };
         if item.kind != Kind::Page && !view.caller.is_owner() {
@@ -118,15 +118,15 @@ impl App {
         let opened = match item.kind {
             Kind::Page => return self.open_page(pid, view),
             Kind::Card => {
-                let Some(card) = self.sources.cards.find(&item.key)? else { return Ok(None) };
-                let text = cards::markdown(&card);
-                let title = cards::title(&card);
-                self.opened(pid, item.kind, title, item.key, text, None)
+                let store = self.cards.store()?;
+                let Some(card) = store.get(&item.key, Images::Links)? else { return Ok(None) };
+                let title = card.name().lines().next().unwrap_or_default().to_owned();
+                self.opened(pid, item.kind, title, item.key, cards::markdown(&card))
             }
             Kind::Prompt => {
-                let Some(stored) = self.sources.prompts.find(&item.key)? else { return Ok(None) };
-                let text = prompts::markdown(&stored.prompt);
-                self.opened(pid, item.kind, prompts::title(&stored.prompt), item.key, text, None)
+                let Some(stored) = self.prompts.find(&item.key)? else { return Ok(None) };
+                let text = prompts::text(&stored.prompt);
+                self.opened(pid, item.kind, stored.prompt.title.clone(), item.key, text)
             }
             Kind::Bookmark => return Ok(None),
         };
@@ -134,7 +134,7 @@ impl App {
     }
 
     fn open_page(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
-        let Some(row) = self.sources.store.pages.get(pid)? else { return Ok(None) };
+        let Some(row) = self.store.pages.get(pid)? else { return Ok(None) };
         if !view.sees(&row.facts.page) {
             return Ok(None);
         }
@@ -158,18 +158,10 @@ impl App {
         }))
     }
 
-    fn opened(
-        &self,
-        pid: Pid,
-        kind: Kind,
-        title: String,
-        path: String,
-        text: String,
-        page: Option<PageRow>,
-    ) -> Opened {
+    fn opened(&self, pid: Pid, kind: Kind, title: String, path: String, text: String) -> Opened {
         let note = Note::parse(&text, &title);
         let url = self.url(kind, pid, &path);
-        Opened { pid, kind, title, path, url, text, note, page }
+        Opened { pid, kind, title, path, url, text, note, page: None }
     }
 
     /// The address of an item: a page's on this server, or the resource of any other.
@@ -177,7 +169,7 @@ impl App {
         match kind {
             Kind::Page => {
                 let parts: Vec<String> = path.split('/').map(encode).collect();
-                format!("{}/{}", self.sources.config.public_url(), parts.join("/"))
+                format!("{}/{}", self.config.public_url(), parts.join("/"))
             }
             _ => format!("notewell://item/{pid}"),
         }
@@ -202,12 +194,12 @@ impl App {
         if path.is_empty() {
             return Ok(None);
         }
-        for vault in self.sources.store.pages.vaults()? {
+        for vault in self.store.pages.vaults()? {
             let inside = path.strip_prefix(&format!("{}/", vault.name));
             for path in [Some(path), inside].into_iter().flatten() {
                 for path in [path.to_owned(), format!("{path}.md")] {
                     let Ok(path) = VaultPath::parse(&path) else { continue };
-                    if let Some(row) = self.sources.store.pages.find(&vault.name, path.as_str())? {
+                    if let Some(row) = self.store.pages.find(&vault.name, path.as_str())? {
                         return Ok(Some(row.pid));
                     }
                 }
@@ -222,7 +214,7 @@ impl App {
     /// Cards and prompts are called by their own names.
     fn find_by_key(&self, key: &str) -> Result<Option<Pid>> {
         for kind in [Kind::Card, Kind::Prompt, Kind::Bookmark] {
-            if let Some(item) = self.sources.store.items.find(kind, key)? {
+            if let Some(item) = self.store.items.find(kind, key)? {
                 return Ok(Some(item.pid));
             }
         }

@@ -1,6 +1,7 @@
 //! Items as MCP resources: every visible page as `notewell://item/{pid}`, one section of it as
 //! `notewell://item/{pid}/{heading}`, the picture of a card as `notewell://card/{id}/image/{n}`.
 
+use base64::Engine as _;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ impl App {
         let library = self.library()?;
         let mut listed = Vec::new();
         loop {
-            let rows = self.sources.store.pages.list(after, most + 1, only_free)?;
+            let rows = self.store.pages.list(after, most + 1, only_free)?;
             let short = rows.len() <= most;
             for row in rows {
                 if listed.len() == most {
@@ -96,8 +97,9 @@ impl App {
             if !view.caller.is_owner() {
                 return Ok(None);
             }
-            let image = self.sources.cards.image(uri)?;
-            return Ok(Some(Content::Bytes { mime_type: image.mime_type, base64: image.base64 }));
+            let image = self.cards.image(uri)?;
+            let base64 = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
+            return Ok(Some(Content::Bytes { mime_type: image.mime.to_owned(), base64 }));
         }
         let Some(rest) = uri.strip_prefix("notewell://item/") else { return Ok(None) };
         let (pid, toc) = rest.split_once('/').map_or((rest, None), |(pid, toc)| (pid, Some(toc)));

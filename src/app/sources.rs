@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::RwLock};
 
-use super::{cards::CardBox, prompts};
+use super::{cards::CardRoom, prompts};
 use crate::{
     config::Config,
     domain::{Document, Kind, Pid, Result},
@@ -16,7 +16,7 @@ use crate::{
 pub struct Sources {
     pub config: Config,
     pub store: Store,
-    pub cards: CardBox,
+    pub cards: CardRoom,
     pub prompts: std::sync::Arc<dyn Prompts>,
     /// Roots of the vaults, which every document of a first index asks for.
     roots: RwLock<HashMap<String, PathBuf>>,
@@ -26,7 +26,7 @@ impl Sources {
     pub fn new(
         config: Config,
         store: Store,
-        cards: CardBox,
+        cards: CardRoom,
         prompts: std::sync::Arc<dyn Prompts>,
     ) -> Self {
         Self { config, store, cards, prompts, roots: RwLock::default() }
@@ -103,7 +103,7 @@ impl Source for Sources {
             Kind::Prompt => Ok(self
                 .prompts
                 .find(&item.key)?
-                .map(|stored| prompts::document(pid, &stored.prompt))),
+                .map(|stored| prompts::document(&stored.prompt, pid))),
             Kind::Bookmark => Ok(None),
         }
     }

@@ -26,6 +26,9 @@ use crate::{
 /// Pages in one transaction: few enough that another process's write is not kept waiting.
 const BATCH: usize = 2000;
 
+/// Headings that an overview shows at most.
+const TOC: usize = 30;
+
 impl Sources {
     /// Remembers the vaults of the config and the flags, and gives all that this library has.
     pub fn register_vaults(&self) -> Result<Vec<VaultRow>> {
@@ -232,13 +235,15 @@ impl Sources {
             .collect();
         links.sort();
         links.dedup();
+        let outline = &note.outline;
+        let toc = outline.children(outline.root()).take(TOC).map(|s| s.address.clone()).collect();
         Ok(NewPage {
             vault: row.name.clone(),
             path: file.path.as_str().to_owned(),
             size: stamp.size,
             mtime_ns: stamp.mtime_ns,
             hash,
-            facts: Facts { page, links },
+            facts: Facts { page, links, toc },
         })
     }
 

@@ -22,7 +22,7 @@ impl Call {
     pub fn run(self, common: &Common) -> Result<()> {
         let arguments = read_json(&self.json)?;
         let app = common.open()?;
-        app.refresh()?;
+        app.refresh(&crate::domain::Silent)?;
         let around = tools::Call::default();
         let output = tools::call(&app, &Caller::Owner, &self.name, arguments, &around)?;
         match output.structured.filter(|_| self.structured) {

@@ -16,7 +16,7 @@ pub struct Doctor {
 impl Doctor {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
-        app.refresh()?;
+        app.refresh(&crate::domain::Silent)?;
         let findings = app.doctor()?;
         for finding in &findings {
             if self.json {

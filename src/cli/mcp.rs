@@ -26,15 +26,16 @@ impl Mcp {
             Some(list) => Toolsets::parse(list)?,
             None => Toolsets::ALL,
         };
-        let app = Arc::new(App::open(config)?);
+        let app = Arc::new(App::open(config, crate::tools::names())?);
         app.start()?;
         let runtime = runtime()?;
         let result = runtime.block_on(async {
             tokio::select! {
-                result = stdio::serve(app, toolsets) => result,
+                result = stdio::serve(app.clone(), toolsets) => result,
                 () = asked_to_end() => Ok(()),
             }
         });
+        app.stop();
         // A read of stdin may still be blocked; nothing is left to do for it.
         runtime.shutdown_background();
         result

@@ -98,7 +98,7 @@ impl Common {
         // A person at the shell wants warnings; the rest is for servers.
         let filter = if config.log == Config::default().log { "warn" } else { &config.log };
         telemetry::start_logs(filter, Form::Human);
-        App::open(config)
+        App::open(config, crate::tools::names())
     }
 }
 

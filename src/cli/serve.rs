@@ -42,14 +42,16 @@ impl Serve {
             {
                 config.server.listen = address;
             }
-            let app = Arc::new(App::open(config)?);
+            let app = Arc::new(App::open(config, crate::tools::names())?);
             let server = Server::bind(app.clone()).await?;
             if self.demo {
                 say_demo(&app, server.address)?;
             }
             app.start()?;
             out::say(format_args!("notewell is listening on http://{}", server.address));
-            server.run(asked_to_end()).await
+            let result = server.run(asked_to_end()).await;
+            app.stop();
+            result
         })
     }
 }

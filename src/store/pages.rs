@@ -36,6 +36,9 @@ pub struct Facts {
     pub page: Page,
     /// The targets of its links within the vault, as written.
     pub links: Vec<String>,
+    /// The headings of its first level, for an overview.
+    #[serde(default)]
+    pub toc: Vec<String>,
 }
 
 /// One thing that happened to a page.

@@ -38,6 +38,9 @@ pub enum Kind {
     /// A word: its stem in the base language of its script.
     Word,
     /// The same word, stemmed in another language and tagged with it: an alternative to the word.
+    ///
+    /// Few notes of a vault may be in that language, which makes the term rare there and dear to
+    /// BM25. Take the better of the word and its forms, and no form for rarer than the word.
     Form(Lang),
     /// Words joined by `-`, `_`, `.` or `@`, as one: `e-mail` as `email`. Comes with the words.
     Whole,
@@ -200,7 +203,9 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
             }
             _ => self.emit(bare, range.clone(), kind),
         }
-        if !stemmable || kind != Kind::Word || self.mode == Mode::Phrase {
+        // Words this short are small words, and they hardly bend.
+        let short = bare.chars().nth(3).is_none();
+        if !stemmable || short || kind != Kind::Word || self.mode == Mode::Phrase {
             return;
         }
         let langs = stem::further_langs(script);
@@ -495,7 +500,9 @@ mod tests {
         fn a_query_asks_for_every_term_of_the_same_note(text in any_text()) {
             for lang in [None, Some(Lang::German), Some(Lang::Chinese), Some(Lang::Japanese)] {
                 let query: Vec<String> = terms(&text, None, Mode::Query).into_iter().map(|t| t.term).collect();
-                for term in terms(&text, lang, Mode::Index) {
+                let note = terms(&text, lang, Mode::Index);
+                // The `c` of `c++` and the single characters of Chinese are only extra ways in.
+                for term in note.iter().filter(|term| !matches!(term.kind, Kind::Part | Kind::Single)) {
                     prop_assert!(query.contains(&term.term), "{:?} not in {:?}", term, query);
                 }
             }

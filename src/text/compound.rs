@@ -140,7 +140,8 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
             joined.push_str(sharp);
             self.emit(&joined, range.clone(), Kind::Word);
             self.analyser.buffers.joined = joined;
-            if self.mode != Mode::Phrase {
+            // Who asks for `C` also means `C++`, who asks for `C++` does not mean `C`.
+            if self.mode == Mode::Index {
                 self.word(piece.script, &lower, &bare, piece.range.clone(), Kind::Part);
             }
         } else if piece.knotted && bare.contains('\'') {

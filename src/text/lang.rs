@@ -9,7 +9,7 @@ use frostem::Algorithm;
 use super::script::{self, Script};
 
 /// Bytes of a text that are looked at to guess its language.
-const SAMPLE: usize = 1200;
+const SAMPLE: usize = 600;
 
 /// Fewer letters than this and the guess is a coin toss.
 const ENOUGH_LETTERS: usize = 24;
@@ -163,20 +163,73 @@ pub fn detect(text: &str) -> Lang {
     if counts.thai == most { Lang::Thai } else { counts.other_lang.unwrap_or(Lang::English) }
 }
 
+/// Letter sequences propose, function words decide.
+///
+/// A list of English keywords may look Dutch; tagged with Dutch stems, rare in the index, it would
+/// outrank everything. So another language than English must show its small words.
 fn detect_latin(sample: &str) -> Lang {
-    match whichlang::detect_language(sample) {
-        whichlang::Lang::Deu => Lang::German,
-        whichlang::Lang::Fra => Lang::French,
-        whichlang::Lang::Spa => Lang::Spanish,
-        whichlang::Lang::Ita => Lang::Italian,
-        whichlang::Lang::Por => Lang::Portuguese,
-        whichlang::Lang::Nld => Lang::Dutch,
-        whichlang::Lang::Swe => Lang::Swedish,
-        whichlang::Lang::Tur => Lang::Turkish,
-        whichlang::Lang::Vie => Lang::Vietnamese,
-        _ => Lang::English,
+    let (lang, small): (Lang, &[&str]) = match whichlang::detect_language(sample) {
+        whichlang::Lang::Deu => (Lang::German, &GERMAN),
+        whichlang::Lang::Fra => (Lang::French, &FRENCH),
+        whichlang::Lang::Spa => (Lang::Spanish, &SPANISH),
+        whichlang::Lang::Ita => (Lang::Italian, &ITALIAN),
+        whichlang::Lang::Por => (Lang::Portuguese, &PORTUGUESE),
+        whichlang::Lang::Nld => (Lang::Dutch, &DUTCH),
+        whichlang::Lang::Swe => (Lang::Swedish, &SWEDISH),
+        whichlang::Lang::Tur => (Lang::Turkish, &TURKISH),
+        // No stems, so nothing to be wrong about.
+        whichlang::Lang::Vie => return Lang::Vietnamese,
+        _ => return Lang::English,
+    };
+    let (mut words, mut own, mut english) = (0, 0, 0);
+    for word in sample.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
+        words += 1;
+        own += usize::from(small.iter().any(|small| small.eq_ignore_ascii_case(word)));
+        english += usize::from(ENGLISH.iter().any(|small| small.eq_ignore_ascii_case(word)));
     }
+    if own > english && own * SMALL_WORD_SHARE >= words { lang } else { Lang::English }
 }
+
+/// One word in so many must be a small one; real prose has twice as many and more.
+const SMALL_WORD_SHARE: usize = 12;
+
+// Without the letters and short words that are names in code or words of English.
+const ENGLISH: [&str; 16] = [
+    "the", "of", "and", "to", "a", "is", "for", "that", "with", "on", "are", "it", "by", "this",
+    "from", "was",
+];
+const GERMAN: [&str; 24] = [
+    "der", "die", "und", "das", "den", "von", "zu", "mit", "sich", "ist", "im", "nicht", "ein",
+    "eine", "für", "auf", "dem", "des", "ich", "wir", "auch", "sind", "werden", "bei",
+];
+const FRENCH: [&str; 23] = [
+    "de", "la", "le", "et", "les", "des", "en", "un", "une", "du", "dans", "est", "que", "pour",
+    "qui", "par", "sur", "pas", "nous", "avec", "il", "je", "au",
+];
+const SPANISH: [&str; 16] = [
+    "de", "la", "que", "el", "en", "los", "del", "las", "un", "por", "con", "una", "su", "para",
+    "es", "nos",
+];
+const ITALIAN: [&str; 19] = [
+    "di", "il", "la", "che", "un", "del", "per", "una", "è", "con", "non", "della", "le", "dei",
+    "si", "gli", "nelle", "nel", "da",
+];
+const PORTUGUESE: [&str; 17] = [
+    "de", "que", "da", "em", "um", "para", "com", "não", "uma", "os", "na", "por", "dos", "nos",
+    "ao", "das", "é",
+];
+const DUTCH: [&str; 18] = [
+    "de", "het", "een", "van", "en", "dat", "te", "niet", "voor", "met", "zijn", "ik", "aan",
+    "die", "bij", "ook", "naar", "wij",
+];
+const SWEDISH: [&str; 19] = [
+    "och", "att", "det", "på", "är", "som", "en", "av", "för", "med", "till", "den", "ett", "jag",
+    "inte", "har", "de", "genom", "vi",
+];
+const TURKISH: [&str; 14] = [
+    "ve", "bir", "bu", "da", "de", "için", "ile", "çok", "olarak", "daha", "gibi", "ben", "en",
+    "sonra",
+];
 
 #[derive(Default)]
 struct Counts {

@@ -4,6 +4,8 @@
 //! Any string is a valid input. It refuses to know what a note, a field or an index is.
 
 pub mod analyse;
+#[cfg(test)]
+mod cases;
 mod compound;
 mod fold;
 mod grams;
@@ -11,13 +13,17 @@ mod han_table;
 pub mod lang;
 pub mod script;
 pub mod sentences;
+pub mod snippet;
 mod stem;
+pub mod stop;
 pub mod tokens;
 pub mod typo;
 pub mod words;
 
 pub use analyse::{Analyser, Kind, Mode, Term, Token};
 pub use lang::Lang;
+pub use snippet::{Snippet, snippet};
+pub use stop::is_stop_word;
 
 /// Grows whenever the terms of some text change, so that an index knows to rebuild itself.
 pub const VERSION: u32 = 1;

@@ -53,7 +53,16 @@ struct Slot {
     bytes: [u8; ROOM],
 }
 
-/// A direct-mapped memory of stems: a new word takes the place of the old one in its slot.
+impl Slot {
+    fn holds(&self, tag: u8, word: &str) -> bool {
+        self.lang == tag
+            && usize::from(self.word) == word.len()
+            && self.bytes.get(..word.len()).is_some_and(|bytes| bytes == word.as_bytes())
+    }
+}
+
+/// A bounded memory of stems: each word has two slots to be in, and a new word pushes out the
+/// older of the two.
 pub(super) struct Stems {
     slots: Vec<Slot>,
     spare: String,
@@ -73,14 +82,12 @@ impl Stems {
         let tag = lang as u8 + 1;
         let index = hash(tag, word.as_bytes()) as usize & (SLOTS - 1);
         let len = word.len();
-        let slot = &self.slots[index];
-        if slot.lang == tag
-            && usize::from(slot.word) == len
-            && &slot.bytes[..len] == word.as_bytes()
-        {
-            let slot = &self.slots[index];
-            return std::str::from_utf8(&slot.bytes[len..len + usize::from(slot.stem)])
-                .unwrap_or(word);
+        for place in [index, index ^ 1] {
+            if self.slots[place].holds(tag, word) {
+                let slot = &self.slots[place];
+                return std::str::from_utf8(&slot.bytes[len..len + usize::from(slot.stem)])
+                    .unwrap_or(word);
+            }
         }
         self.learn(algorithm, tag, index, word)
     }
@@ -99,6 +106,7 @@ impl Stems {
             self.spare.push_str(&stem);
             return &self.spare;
         }
+        self.slots[index ^ 1] = self.slots[index];
         let slot = &mut self.slots[index];
         slot.lang = tag;
         slot.word = len as u8;

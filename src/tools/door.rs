@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::{Access, Answer, Cx, Entry, Output, TABLE, Tool, Toolsets, arguments};
+use super::{Access, Answer, Cx, Entry, Output, TABLE, Tool, Toolset, Toolsets, arguments};
 use crate::{
     app::App,
     domain::{Caller, Code, Error, Patience, Progress, Result, Silent},
@@ -15,13 +15,14 @@ use crate::{
 /// toolsets this connection asked for.
 pub struct Call<'a> {
     pub toolsets: Toolsets,
+    pub author: Option<&'a str>,
     pub progress: &'a dyn Progress,
     pub patience: Patience,
 }
 
 impl Default for Call<'_> {
     fn default() -> Self {
-        Self { toolsets: Toolsets::ALL, progress: &Silent, patience: Patience::default() }
+        Self { toolsets: Toolsets::ALL, author: None, progress: &Silent, patience: Patience::default() }
     }
 }
 
@@ -36,7 +37,13 @@ pub fn call(
     let span = tracing::info_span!("tool", name, caller = caller.role());
     let _entered = span.enter();
     let started = Instant::now();
-    let cx = Cx { app, caller, progress: around.progress, patience: &around.patience };
+    let cx = Cx {
+        app,
+        caller,
+        author: around.author,
+        progress: around.progress,
+        patience: &around.patience,
+    };
     let (label, result) = dispatch(&cx, name, arguments, around.toolsets);
     let result = result.and_then(|output| within_size(app, output));
     let seconds = started.elapsed().as_secs_f64();
@@ -62,7 +69,7 @@ fn dispatch(
     toolsets: Toolsets,
 ) -> (&'static str, Result<Output>) {
     let Some(entry) = TABLE.iter().find(|entry| entry.name == name) else {
-        return ("method", Err(no_such_tool(name)));
+        return ("method", run_method(cx, name, arguments, toolsets));
     };
     if !may_use(entry, cx, toolsets) {
         return (entry.name, Err(no_such_tool(name)));
@@ -75,6 +82,19 @@ pub(super) fn may_use(entry: &Entry, cx: &Cx<'_>, toolsets: Toolsets) -> bool {
         && (entry.access == Access::Everyone || cx.caller.is_owner())
 }
 
+/// A page that is a tool: its text, rendered.
+fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> Result<Output> {
+    if !toolsets.with(&cx.app.config.toolsets).has(Toolset::Vault) {
+        return Err(no_such_tool(name));
+    }
+    let method = cx.app.method(name, &cx.view())?.ok_or_else(|| no_such_tool(name))?;
+    let mut arguments = object(arguments)?;
+    arguments::check(&arguments, &method.schema())?;
+    arguments.retain(|_, value| !value.is_null());
+    let text = cx.app.run_method(&method, &arguments, &cx.view())?;
+    Ok(Output { text, structured: None })
+}
+
 /// Unknown, or not for this caller: the same answer, so that nobody learns what they may not see.
 fn no_such_tool(name: &str) -> Error {
     let short: String = name.chars().take(100).collect();
@@ -82,16 +102,20 @@ fn no_such_tool(name: &str) -> Error {
 }
 
 fn prepare(entry: &Entry, arguments: Value) -> Result<Value> {
-    let mut map = match arguments {
-        Value::Null => Map::new(),
-        Value::Object(map) => map,
-        _ => return Err(Error::invalid_params("arguments must be an object")),
-    };
+    let mut map = object(arguments)?;
     let input = (entry.input)();
     arguments::check(&map, &input.schema)?;
     // A null that the schema does not name as a value of its own means "not given".
     map.retain(|_, value| !value.is_null() || entry.keeps_nulls());
     Ok(Value::Object(map))
+}
+
+fn object(arguments: Value) -> Result<Map<String, Value>> {
+    match arguments {
+        Value::Null => Ok(Map::new()),
+        Value::Object(map) => Ok(map),
+        _ => Err(Error::invalid_params("arguments must be an object")),
+    }
 }
 
 impl Entry {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Cx, Effect, TABLE, Toolset, door::may_use};
 use crate::{
-    app::App,
+    app::{App, methods::INITIALIZE},
     config,
     domain::{Caller, Patience, Result, Silent},
 };
@@ -57,9 +57,14 @@ pub struct Listed {
 }
 
 /// Every tool that this caller may use, the built-in ones in the order of the table.
-pub fn list(app: &App, caller: &Caller, toolsets: Toolsets) -> Result<Vec<Listed>> {
+pub fn list(
+    app: &App,
+    caller: &Caller,
+    toolsets: Toolsets,
+    author: Option<&str>,
+) -> Result<Vec<Listed>> {
     let patience = Patience::default();
-    let cx = Cx { app, caller, progress: &Silent, patience: &patience };
+    let cx = Cx { app, caller, author, progress: &Silent, patience: &patience };
     let built_in = TABLE.iter().filter(|entry| may_use(entry, &cx, toolsets)).map(|entry| {
         let input = (entry.input)();
         Listed {
@@ -71,7 +76,21 @@ pub fn list(app: &App, caller: &Caller, toolsets: Toolsets) -> Result<Vec<Listed
             effect: entry.effect,
         }
     });
-    Ok(built_in.collect())
+    let mut listed: Vec<Listed> = built_in.collect();
+    if toolsets.with(&app.config.toolsets).has(Toolset::Vault) {
+        let methods = app.methods(&cx.view())?;
+        listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(|method| {
+            Listed {
+                input: method.schema(),
+                name: method.name,
+                title: method.title,
+                description: method.description,
+                output: None,
+                effect: Effect::Reads,
+            }
+        }));
+    }
+    Ok(listed)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod arguments;
 mod door;
 mod listing;
 pub mod schema;
+mod vault;
 
 pub use door::{Call, call};
 pub use listing::{Listed, Toolsets, list};
@@ -19,7 +20,7 @@ pub use listing::{Listed, Toolsets, list};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    app::App,
+    app::{App, view::View},
     domain::{Caller, Patience, Progress, Result, query::words},
 };
 
@@ -60,8 +61,17 @@ pub enum Effect {
 pub struct Cx<'a> {
     pub app: &'a App,
     pub caller: &'a Caller,
+    /// Only this author's notes (`/_system/mcp/{username}`).
+    pub author: Option<&'a str>,
     pub progress: &'a dyn Progress,
     pub patience: &'a Patience,
+}
+
+impl<'a> Cx<'a> {
+    /// What this caller sees of the library.
+    pub fn view(&self) -> View<'a> {
+        View { caller: self.caller, author: self.author }
+    }
 }
 
 /// What a tool answers: facts for programs, and the same facts as text.
@@ -113,4 +123,14 @@ const fn entry<T: Tool>() -> Entry {
 }
 
 /// Every built-in tool, in the order in which it is listed.
-pub const TABLE: &[Entry] = &[];
+pub const TABLE: &[Entry] = &[
+    entry::<vault::search::Search>(),
+    entry::<vault::similar::Similar>(),
+    entry::<vault::note_html::NoteHtml>(),
+    entry::<vault::expand::Expand>(),
+];
+
+/// Names that no page can take for its own.
+pub fn names() -> Vec<&'static str> {
+    TABLE.iter().map(|entry| entry.name).collect()
+}

@@ -14,6 +14,7 @@ use super::{
     errors::error_data,
     link::{self, Hub, Link},
     notices::{self, Subscribed},
+    prompts, resources,
 };
 use crate::{
     app::{App, page::Cursor},
@@ -102,7 +103,7 @@ impl ServerHandler for Handler {
         let mut config = ServerConfig::new(capabilities.build());
         config.server_info = Implementation::new("notewell", env!("CARGO_PKG_VERSION"));
         config.server_info.title = Some("Notewell".into());
-        config.instructions = Some(self.hub.app.instructions(&self.link.caller, None));
+        config.instructions = Some(self.hub.app.greeting(&self.link.caller, None));
         config
     }
 
@@ -115,7 +116,7 @@ impl ServerHandler for Handler {
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
         result.instructions =
-            Some(self.hub.app.instructions(&link.caller, link.method.as_deref()));
+            Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(result)
     }
 
@@ -126,7 +127,7 @@ impl ServerHandler for Handler {
         let link = self.link(&context);
         let mut info = self.get_info();
         info.instructions =
-            Some(self.hub.app.instructions(&link.caller, link.method.as_deref()));
+            Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
@@ -147,7 +148,7 @@ impl ServerHandler for Handler {
         let (tools, next) = self
             .run(&context, move |app, link, _, _| {
                 let from = Cursor::read(cursor(request))?;
-                let all = tools::list(app, &link.caller, link.toolsets)?;
+                let all = tools::list(app, &link.caller, link.toolsets, link.author.as_deref())?;
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
@@ -178,7 +179,8 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let result = self
             .run(&context, move |app, link, progress, patience| {
-                let around = tools::Call { toolsets: link.toolsets, progress, patience };
+                let author = link.author.as_deref();
+                let around = tools::Call { toolsets: link.toolsets, author, progress, patience };
                 match tools::call(app, &link.caller, &name, arguments, &around) {
                     // What fails outside is an answer that the model can read and act on.
                     Err(error) if error.code == Code::Outside => Ok(Err(error)),
@@ -209,39 +211,55 @@ impl ServerHandler for Handler {
 
     async fn list_prompts(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListPromptsResult, ErrorData> {
-        let prompts = Vec::new();
+        let (offered, next) = self
+            .run(&context, move |app, link, _, _| {
+                app.offered_prompts(cursor(request), app.config.limits.page, &link.view())
+            })
+            .await?;
+        let prompts: Vec<Prompt> = offered.into_iter().map(prompts::listed).collect();
         #[cfg(feature = "conformance")]
         let prompts = [prompts, super::conformance::list_prompts()].concat();
-        Ok(ListPromptsResult::with_all_items(prompts))
+        Ok(ListPromptsResult { next_cursor: next, ..ListPromptsResult::with_all_items(prompts) })
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<GetPromptResponse, ErrorData> {
         #[cfg(feature = "conformance")]
         if let Some(answer) = super::conformance::get_prompt(&request) {
             return Ok(answer);
         }
-        Err(error_data(Error::invalid_params(format!(
-            "no prompt is called `{}`; `prompts/list` names those there are",
-            request.name
-        ))))
+        let rendered = self
+            .run(&context, move |app, link, _, _| {
+                let arguments = request.arguments.unwrap_or_default();
+                app.render_prompt(&request.name, &arguments, &link.view())
+            })
+            .await?;
+        prompts::rendered(rendered).map(Into::into).map_err(error_data)
     }
 
     async fn list_resources(
         &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListResourcesResult, ErrorData> {
-        let resources = Vec::new();
+        let (listed, next) = self
+            .run(&context, move |app, link, _, _| {
+                app.resources(cursor(request), app.config.limits.page, &link.view())
+            })
+            .await?;
+        let resources: Vec<Resource> = listed.into_iter().map(resources::listed).collect();
         #[cfg(feature = "conformance")]
         let resources = [resources, super::conformance::list_resources()].concat();
-        Ok(ListResourcesResult::with_all_items(resources))
+        Ok(ListResourcesResult {
+            next_cursor: next,
+            ..ListResourcesResult::with_all_items(resources)
+        })
     }
 
     async fn list_resource_templates(
@@ -249,7 +267,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = Vec::new();
+        let templates = resources::templates();
         #[cfg(feature = "conformance")]
         let templates = [templates, super::conformance::list_resource_templates()].concat();
         Ok(ListResourceTemplatesResult::with_all_items(templates))
@@ -258,36 +276,72 @@ impl ServerHandler for Handler {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
         #[cfg(feature = "conformance")]
-        if let Some(answer) = super::conformance::read_resource(&request.uri) {
+        if let Some(answer) = super::conformance::read_resource(&uri) {
             return Ok(answer.into());
         }
-        Err(ErrorData::resource_not_found(
-            format!("there is no resource `{}`", request.uri),
-            Some(serde_json::json!({ "uri": request.uri })),
-        ))
+        let wanted = uri.clone();
+        let content = self
+            .run(&context, move |app, link, _, _| app.read_resource(&wanted, &link.view()))
+            .await?;
+        match content {
+            Some(content) => Ok(resources::content(&uri, content).into()),
+            None => Err(ErrorData::resource_not_found(
+                format!("there is no resource `{uri}`; `resources/list` names those there are"),
+                Some(serde_json::json!({ "uri": uri })),
+            )),
+        }
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<CompleteResult, ErrorData> {
         #[cfg(feature = "conformance")]
         if let Some(answer) = super::conformance::complete(&request) {
             return answer;
         }
-        drop(request);
-        Ok(CompleteResult::default())
+        // What was used before is the owner's own business.
+        let Reference::Prompt(prompt) = request.r#ref else { return Ok(CompleteResult::default()) };
+        let argument = request.argument;
+        let mut values = self
+            .run(&context, move |app, link, _, _| match link.caller.is_owner() {
+                true => app.prompts.complete(&prompt.name, &argument.name, &argument.value),
+                false => Ok(Vec::new()),
+            })
+            .await?;
+        values.truncate(CompletionInfo::MAX_VALUES);
+        let info = CompletionInfo::new(values).map_err(|error| error_data(Error::internal(error)))?;
+        let mut result = CompleteResult::default();
+        result.completion = info;
+        Ok(result)
     }
 
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<CustomResult, ErrorData> {
+        if let Some(change) = prompts::Change::of(&request.method) {
+            let modern = is_modern(&context);
+            let params = request.params.unwrap_or_else(|| serde_json::json!({}));
+            let method = request.method;
+            let message = self
+                .run(&context, move |app, link, _, _| match may_change(app, link) {
+                    true => change.make(app, params),
+                    false => Err(no_such_method(&method)),
+                })
+                .await?;
+            let mut result = serde_json::json!({ "success": true, "message": message });
+            if let (true, Value::Object(map)) = (modern, &mut result) {
+                map.insert("resultType".into(), "complete".into());
+            }
+            return Ok(CustomResult::new(result));
+        }
         // The SDK passes on here what it could not read: an unknown method, or a known one whose
         // parameters are wrong.
         Err(error_data(match STANDARD.contains(&request.method.as_str()) {
@@ -295,7 +349,7 @@ impl ServerHandler for Handler {
                 "the parameters of `{}` are not what it takes",
                 request.method
             )),
-            false => Error::not_found(format!("no method is called `{}`", request.method)),
+            false => no_such_method(&request.method),
         }))
     }
 
@@ -330,6 +384,23 @@ impl ServerHandler for Handler {
         self.subscribed.remove(&request.uri);
         Ok(())
     }
+}
+
+fn no_such_method(name: &str) -> Error {
+    let short: String = name.chars().take(100).collect();
+    Error::not_found(format!("no method is called `{short}`"))
+}
+
+/// Prompts are changed by the owner, unless the toolset is off.
+fn may_change(app: &App, link: &Link) -> bool {
+    link.caller.is_owner()
+        && link.toolsets.with(&app.config.toolsets).has(tools::Toolset::Prompts)
+}
+
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// Methods that the protocol has in every revision, so that a request for one of them that does not

@@ -6,7 +6,7 @@ use rmcp::{RoleServer, service::RequestContext};
 use tokio::sync::{Semaphore, broadcast};
 
 use crate::{
-    app::{App, Event},
+    app::{App, Event, view::View},
     domain::Caller,
     tools::Toolsets,
 };
@@ -26,6 +26,10 @@ pub struct Link {
 impl Link {
     pub fn owner() -> Self {
         Self::of(Caller::Owner)
+    }
+
+    pub fn view(&self) -> View<'_> {
+        View { caller: &self.caller, author: self.author.as_deref() }
     }
 
     pub fn of(caller: Caller) -> Self {

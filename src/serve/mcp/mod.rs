@@ -8,6 +8,8 @@ mod handler;
 mod link;
 pub mod message;
 mod notices;
+mod prompts;
+mod resources;
 pub mod stdio;
 
 pub use errors::{error_data, error_data_with_id};

@@ -2,3 +2,6 @@
 
 pub mod expand;
 pub mod note_html;
+mod results;
+pub mod search;
+pub mod similar;

@@ -1,0 +1,69 @@
+//! How far the library is: what is in it, what is indexed, what is left out.
+
+use serde::Serialize;
+
+use super::App;
+use crate::domain::{Kind, Result, Timestamp};
+
+#[derive(Debug, Serialize)]
+pub struct Status {
+    pub version: &'static str,
+    pub data: String,
+    pub vaults: Vec<VaultStatus>,
+    pub pages: u64,
+    pub cards: u64,
+    pub prompts: u64,
+    pub bookmarks: u64,
+    pub passages: u64,
+    /// Changes that the index has not taken in yet.
+    pub behind: u64,
+    /// Vectors computed and to compute; absent when there is no model.
+    pub vectors: Option<(u64, u64)>,
+    pub model: Option<String>,
+    /// Files that are left out, with the reason.
+    pub skipped: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct VaultStatus {
+    pub name: String,
+    pub root: String,
+    pub reachable: bool,
+    pub pages: u64,
+    pub seen: Option<Timestamp>,
+}
+
+impl App {
+    pub fn status(&self) -> Result<Status> {
+        let items = &self.store.items;
+        let index = self.index.status()?;
+        let mut vaults = Vec::new();
+        for row in self.store.pages.vaults()? {
+            vaults.push(VaultStatus {
+                reachable: row.root.is_dir(),
+                pages: self.store.pages.of_vault(&row.name)?.len() as u64,
+                root: row.root.display().to_string(),
+                name: row.name,
+                seen: row.seen,
+            });
+        }
+        let skipped = self.store.pages.skipped()?;
+        Ok(Status {
+            version: env!("CARGO_PKG_VERSION"),
+            data: self.config.data.display().to_string(),
+            vaults,
+            pages: items.count(Some(Kind::Page))?,
+            cards: items.count(Some(Kind::Card))?,
+            prompts: items.count(Some(Kind::Prompt))?,
+            bookmarks: items.count(Some(Kind::Bookmark))?,
+            passages: index.passages,
+            behind: index.freshness.behind,
+            vectors: index.vectors.map(|vectors| (vectors.done, vectors.total)),
+            model: self.embedder.as_ref().map(|embedder| embedder.id().to_owned()),
+            skipped: skipped
+                .into_iter()
+                .map(|(vault, path, reason)| format!("{vault}/{path}: {reason}"))
+                .collect(),
+        })
+    }
+}

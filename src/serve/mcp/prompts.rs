@@ -1,0 +1,81 @@
+//! Prompts as the protocol tells them, and seed 002's methods that change them.
+
+use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
+use serde_json::Value;
+
+use crate::{
+    app::{
+        App,
+        prompts::{Offered, Rendered},
+    },
+    domain::{
+        Error, Result,
+        prompt::{Argument, Draft, Patch},
+    },
+};
+
+pub fn listed(offered: Offered) -> Prompt {
+    let arguments: Vec<PromptArgument> = offered.arguments.into_iter().map(argument).collect();
+    let mut prompt = Prompt::new(offered.name, offered.description, Some(arguments));
+    prompt.title = Some(offered.title);
+    prompt
+}
+
+fn argument(argument: Argument) -> PromptArgument {
+    let mut told = PromptArgument::new(argument.name);
+    told.title = argument.title;
+    told.description = argument.description;
+    told.required = Some(argument.required);
+    told
+}
+
+pub fn rendered(rendered: Rendered) -> Result<GetPromptResult> {
+    let messages: Vec<PromptMessage> = rendered
+        .messages
+        .into_iter()
+        .map(|message| {
+            let value = serde_json::json!({ "role": message.role, "content": message.content });
+            serde_json::from_value(value).map_err(|error| {
+                Error::internal("a message of this prompt is not of the protocol's form")
+                    .with_source(error)
+            })
+        })
+        .collect::<Result<_>>()?;
+    let mut result = GetPromptResult::new(messages);
+    result.description = rendered.description;
+    Ok(result)
+}
+
+/// The methods that change prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Create,
+    Update,
+    Delete,
+}
+
+impl Change {
+    pub fn of(method: &str) -> Option<Self> {
+        match method {
+            "prompts/create" => Some(Self::Create),
+            "prompts/update" => Some(Self::Update),
+            "prompts/delete" => Some(Self::Delete),
+            _ => None,
+        }
+    }
+
+    /// Makes the change; gives the seed's message.
+    pub fn make(self, app: &App, mut params: Value) -> Result<String> {
+        if let Value::Object(map) = &mut params {
+            map.remove("_meta");
+        }
+        match self {
+            Self::Create => app.create_prompt(Draft::parse(params)?),
+            Self::Update => app.update_prompt(Patch::parse(params)?),
+            Self::Delete => {
+                let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+                app.delete_prompt(name)
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How found items are told: the numbered list of seeds 000 and 004 for a model, the same facts as
+//! a structure for a program.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    app::page::Cursor,
+    domain::{Kind, Result},
+    search::{Answer, Found},
+    text::tokens,
+    tools::{self, Cx},
+};
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchAnswer {
+    results: Vec<Item>,
+    total_matches: u64,
+    /// False when there are more than were counted.
+    total_is_exact: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// What was replaced, left out or not yet covered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Item {
+    pid: i64,
+    kind: &'static str,
+    title: String,
+    path: String,
+    url: String,
+    /// 0 to 1, comparable between queries.
+    relevance: f32,
+    /// The headings of the item's first level.
+    toc: Vec<String>,
+    matches: Vec<Passage>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Passage {
+    match_id: String,
+    toc_path: Vec<String>,
+    snippet: String,
+}
+
+impl tools::Answer for SearchAnswer {
+    fn text(&self) -> String {
+        let mut text = match (self.results.len(), self.total_matches) {
+            (0, _) => "Found nothing.".to_owned(),
+            (shown, total) if total as usize > shown => {
+                let most = if self.total_is_exact { "" } else { "at least " };
+                format!("Found {most}{total} notes, showing {shown}:")
+            }
+            (1, _) => "Found 1 note:".to_owned(),
+            (shown, _) => format!("Found {shown} notes:"),
+        };
+        for (number, item) in self.results.iter().enumerate() {
+            text += &item.text(number + 1);
+        }
+        for note in &self.notes {
+            text += &format!("\n\nNote: {note}.");
+        }
+        if let Some(cursor) = &self.next_cursor {
+            text += &format!("\n\nMore with cursor: {cursor}");
+        }
+        text
+    }
+}
+
+impl Item {
+    fn text(&self, number: usize) -> String {
+        let mut text = format!("\n\n{number}. {}\n   {}\n   {}", self.title, self.path, self.url);
+        if self.kind != Kind::Page.as_str() {
+            text += &format!("\n   kind: {}", self.kind);
+        }
+        for passage in &self.matches {
+            text += &format!("\n   {}", passage.snippet.replace('\n', "\n   "));
+            text += &format!("\n   match_id: {}", passage.match_id);
+            if !passage.toc_path.is_empty() {
+                text += &format!("\n   section: {}", passage.toc_path.join(" > "));
+            }
+        }
+        text
+    }
+}
+
+/// Turns an engine's answer into a tool's.
+pub struct Results<'a, 'b> {
+    pub cx: &'a Cx<'b>,
+    /// Where this page begins.
+    pub offset: usize,
+    pub max_tokens: Option<usize>,
+}
+
+impl Results<'_, '_> {
+    pub fn tell(&self, answer: Answer) -> Result<SearchAnswer> {
+        let mut notes = answer.notes();
+        let mut next = answer.next;
+        let mut results = Vec::with_capacity(answer.results.len());
+        let mut spent = 0;
+        let all = answer.results.len();
+        for found in answer.results {
+            let item = self.item(found)?;
+            spent += tokens::estimate(&item.text(1));
+            if self.max_tokens.is_some_and(|most| spent > most) && !results.is_empty() {
+                break;
+            }
+            results.push(item);
+        }
+        if results.len() < all {
+            let left = all - results.len();
+            notes.push(format!(
+                "{left} of the results found were left out to keep within max_tokens; go on with the cursor, or raise max_tokens"
+            ));
+            next = Some(self.offset + results.len());
+        }
+        Ok(SearchAnswer {
+            results,
+            total_matches: answer.total.items as u64,
+            total_is_exact: answer.total.exact,
+            next_cursor: next.map(|offset| Cursor::write(&offset.to_string())),
+            notes,
+        })
+    }
+
+    fn item(&self, found: Found) -> Result<Item> {
+        let app = self.cx.app;
+        let toc = match found.kind {
+            Kind::Page => app.store.pages.get(found.pid)?.map(|row| row.facts.toc),
+            _ => None,
+        };
+        Ok(Item {
+            pid: found.pid.0,
+            kind: found.kind.as_str(),
+            url: app.url(found.kind, found.pid, &found.path),
+            title: found.title,
+            path: found.path,
+            relevance: (found.relevance * 1000.0).round() / 1000.0,
+            toc: toc.unwrap_or_default(),
+            matches: found
+                .matches
+                .into_iter()
+                .map(|found| Passage {
+                    match_id: found.id.to_string(),
+                    toc_path: found.toc_path,
+                    snippet: found.snippet,
+                })
+                .collect(),
+        })
+    }
+}

@@ -1,0 +1,62 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    results::{Results, SearchAnswer},
+    search::limit,
+};
+use crate::{
+    domain::{Error, Filters, Pid, Result},
+    search::{Like, Options},
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// The most text that is compared; what goes beyond says little more.
+const MOST_TEXT: usize = 100_000;
+
+/// Items nearest in meaning to a text, or to the item with that pid.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Similar {
+    text: Option<String>,
+    pid: Option<i64>,
+    limit: Option<usize>,
+}
+
+impl Tool for Similar {
+    const NAME: &'static str = "similar";
+    const TITLE: &'static str = "Find similar items";
+    const TOOLSET: Toolset = Toolset::Vault;
+    const ACCESS: Access = Access::Everyone;
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = SearchAnswer;
+
+    fn call(self, cx: &Cx<'_>) -> Result<SearchAnswer> {
+        let text = self.text.filter(|text| !text.trim().is_empty());
+        let like = match (&text, self.pid) {
+            (Some(text), None) if text.len() > MOST_TEXT => {
+                return Err(Error::invalid_params(format!(
+                    "text has more than {MOST_TEXT} bytes; send the part that matters"
+                )));
+            }
+            (Some(text), None) => Like::Text(text),
+            (None, Some(pid)) => {
+                // What one may not see is not a thing to compare with either.
+                if cx.app.open_pid(Pid(pid), &cx.view())?.is_none() {
+                    return Err(Error::invalid_params(format!(
+                        "there is no item with pid {pid}; `search` gives each item's pid"
+                    )));
+                }
+                Like::Item(Pid(pid))
+            }
+            (Some(_), Some(_)) => return Err(Error::invalid_params("give text or pid, not both")),
+            (None, None) => return Err(Error::invalid_params("text is required, or pid")),
+        };
+        let mut filters = Filters::default();
+        cx.view().narrow(&mut filters);
+        let mut options = Options::new(&filters);
+        options.limit = limit(self.limit, cx)?;
+        let answer = cx.app.engine.similar(like, &options)?;
+        Results { cx, offset: 0, max_tokens: None }.tell(answer)
+    }
+}

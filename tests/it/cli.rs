@@ -1,0 +1,109 @@
+//! The shell.
+
+use serde_json::Value;
+
+use crate::support::{Home, put};
+
+#[test]
+fn call_is_the_same_door() {
+    let home = Home::new();
+    home.note("a.md", "# A\n\n## Part\n\nHello there.\n");
+    let html = home.say(&["call", "note_html", r#"{"path":"a.md","toc_path":["Part"]}"#]);
+    assert!(html.contains("Hello there."), "{html}");
+    let (ok, _, err) = home.run(&["call", "note_html", r#"{"path":"a.md","nope":1}"#]);
+    assert!(!ok && err.contains("unknown argument `nope`"), "{err}");
+    let (ok, _, err) = home.run(&["call", "note_html", "{oops"]);
+    assert!(!ok && err.contains("not JSON"), "{err}");
+}
+
+#[test]
+fn a_token_is_shown_once() {
+    let home = Home::new();
+    let out = home.say(&["token", "create", "--scope", "reader", "--name", "ann", "--expires", "90d"]);
+    let secret = out.split_whitespace().last().unwrap();
+    assert!(secret.starts_with("nw_") && secret.len() > 40, "{out}");
+    let list = home.say(&["token", "list"]);
+    assert!(list.contains("ann") && list.contains("valid") && !list.contains(secret), "{list}");
+    // Not in any file either.
+    for entry in std::fs::read_dir(home.data()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{path:?} holds the secret");
+        }
+    }
+    let (ok, _, err) = home.run(&["token", "revoke", "77"]);
+    assert!(!ok && err.contains("token list"), "{err}");
+}
+
+#[test]
+fn doctor_names_what_is_wrong() {
+    let home = Home::new();
+    home.note("broken.md", "---\ntitle: [oops\n---\nStill here.\n")
+        .note("clash.md", "---\nmcp_method: search\n---\nx\n")
+        .note("bad-name.md", "---\nmcp_method: два слова\n---\nx\n")
+        .note("first.md", "---\nmcp_method: twice\n---\nx\n")
+        .note("second.md", "---\nmcp_method: twice\n---\nx\n");
+    put(&home.vault().join("binary.md"), b"\xff\xfe\x00\x01");
+    let (ok, out, _) = home.run(&["doctor"]);
+    assert!(!ok);
+    for expected in ["broken.md", "clash.md", "bad-name.md", "second.md", "binary.md"] {
+        assert!(out.contains(expected), "{expected} is not in {out}");
+    }
+    assert!(!out.contains("`first.md`"), "{out}");
+    // A broken frontmatter hides nothing.
+    assert!(home.say(&["call", "note_html", r#"{"path":"broken.md"}"#]).contains("Still here."));
+}
+
+#[test]
+fn a_client_is_set_up_and_its_file_kept() {
+    let home = Home::new();
+    let file = home.dir.path().join("mcp.json");
+    put(&file, "{\n  \"mcpServers\": { \"other\": { \"command\": \"x\" } },\n  \"theme\": \"dark\"\n}\n");
+    let path = file.to_str().unwrap();
+    for name in ["claude-desktop", "claude-code", "cursor", "vscode", "n8n"] {
+        assert!(home.say(&["client", name]).len() > 40);
+    }
+    home.say(&["client", "cursor", "--write", "--file", path]);
+    let settings: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(settings["theme"], "dark");
+    assert_eq!(settings["mcpServers"]["other"]["command"], "x");
+    let ours = &settings["mcpServers"]["notewell"];
+    assert_eq!(ours["args"][0], "mcp");
+    let kept = std::fs::read_dir(home.dir.path())
+        .unwrap()
+        .filter_map(|entry| entry.ok())
+        .find(|entry| entry.file_name().to_string_lossy().ends_with(".bak"))
+        .expect("a backup");
+    assert!(std::fs::read_to_string(kept.path()).unwrap().contains("\"theme\": \"dark\""));
+    // A file with comments is not ours to rewrite.
+    put(&file, "// mine\n{}");
+    let (ok, _, err) = home.run(&["client", "cursor", "--write", "--file", path]);
+    assert!(!ok && err.contains("nothing was written"), "{err}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "// mine\n{}");
+}
+
+#[test]
+fn completions_and_help() {
+    let home = Home::new();
+    assert!(home.say(&["completions", "bash"]).contains("_notewell"));
+    let help = home.say(&["--help"]);
+    for command in ["serve", "mcp", "call", "doctor", "token", "client"] {
+        assert!(help.contains(command), "{help}");
+    }
+}
+
+#[test]
+fn a_newer_data_directory_is_refused() {
+    let home = Home::new();
+    home.say(&["token", "list"]);
+    let database = home.data().join("notewell.db");
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    connection.pragma_update(None, "user_version", 999).unwrap();
+    drop(connection);
+    let before = std::fs::read(&database).unwrap();
+    let (ok, _, err) = home.run(&["token", "list"]);
+    assert!(!ok && err.contains("newer Notewell"), "{err}");
+    assert_eq!(std::fs::read(&database).unwrap(), before);
+}

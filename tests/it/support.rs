@@ -1,0 +1,352 @@
+//! Starting the program and talking to it as clients do.
+
+use std::{
+    collections::HashMap,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// How long anything may take before a test gives up on it.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program, free of the settings of whoever runs the tests.
+pub fn notewell() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_notewell"));
+    for (name, _) in std::env::vars() {
+        if name.starts_with("NOTEWELL_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("NOTEWELL_EMBED_PROVIDER", "none");
+    command
+}
+
+/// A data directory and a vault, gone with the test.
+pub struct Home {
+    pub dir: tempfile::TempDir,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        let home = Self { dir: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(home.vault()).unwrap();
+        home
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub fn vault(&self) -> PathBuf {
+        self.dir.path().join("vault")
+    }
+
+    /// Writes a note of the vault.
+    pub fn note(&self, path: &str, text: &str) -> &Self {
+        let file = self.vault().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        put(&file, text);
+        self
+    }
+
+    /// The program on this home's data and vault.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = notewell();
+        command.args(arguments).arg("--data").arg(self.data());
+        command.arg("--vault").arg(self.vault());
+        // Nobody's config file.
+        command.env("XDG_CONFIG_HOME", self.dir.path().join("config"));
+        command.env("HOME", self.dir.path());
+        command
+    }
+
+    /// Runs a command to its end: status, stdout, stderr.
+    pub fn run(&self, arguments: &[&str]) -> (bool, String, String) {
+        let output = self.command(arguments).stdin(Stdio::null()).output().unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    }
+
+    /// Runs a command that must succeed, and gives what it printed.
+    pub fn say(&self, arguments: &[&str]) -> String {
+        let (ok, out, err) = self.run(arguments);
+        assert!(ok, "{arguments:?} failed: {err}");
+        out
+    }
+
+    pub fn stdio(&self) -> Client {
+        Client::start(self.command(&["mcp"]))
+    }
+
+    pub fn serve(&self) -> Server {
+        Server::start(self.command(&["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    pub fn token(&self, scope: &str) -> String {
+        let out = self.say(&["token", "create", "--scope", scope, "--name", "test"]);
+        out.split_whitespace().last().unwrap().to_owned()
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test's own file")]
+pub fn put(file: &Path, text: impl AsRef<[u8]>) {
+    std::fs::write(file, text).unwrap();
+}
+
+/// The real data beside the repository, where it is.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path);
+    if found.exists() {
+        return Some(found);
+    }
+    eprintln!("skipped: ../shared/{path} is not here");
+    None
+}
+
+/// A client on the program's stdin and stdout.
+pub struct Client {
+    pub child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next: i64,
+    /// Notifications that came while an answer was awaited.
+    pub notices: Vec<Value>,
+}
+
+impl Client {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, lines, next: 0, notices: Vec::new() }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(bytes).unwrap();
+        stdin.flush().unwrap();
+    }
+
+    pub fn line(&mut self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("an answer in time")
+    }
+
+    pub fn quiet_for(&mut self, time: Duration) -> bool {
+        self.lines.recv_timeout(time).is_err()
+    }
+
+    pub fn read(&mut self) -> Value {
+        let line = self.line();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("not JSON ({error}): {line}"))
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.write(format!("{request}\n").as_bytes());
+        loop {
+            let message = self.read();
+            if message.get("id") == Some(&json!(id)) {
+                return message;
+            }
+            self.notices.push(message);
+        }
+    }
+
+    pub fn initialize(&mut self) -> Value {
+        let answer = self.ask(
+            "initialize",
+            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } }),
+        );
+        self.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+        answer
+    }
+
+    /// Calls a tool that must succeed; gives its whole result.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert!(answer.get("result").is_some(), "{tool}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Calls a tool that must be refused; gives the error.
+    pub fn refused(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert!(answer.get("error").is_some(), "{tool} was not refused: {answer}");
+        answer["error"].clone()
+    }
+
+    /// Closes stdin, and waits for the end.
+    pub fn finish(mut self) -> (Vec<String>, bool) {
+        self.stdin = None;
+        let mut rest = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            rest.push(line);
+        }
+        (rest, self.child.wait().unwrap().success())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A running HTTP server.
+pub struct Server {
+    pub child: Child,
+    pub address: String,
+}
+
+pub struct Answer {
+    pub status: u16,
+    pub headers: HashMap<String, String>,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.body))
+    }
+}
+
+impl Server {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut address = None;
+        let mut line = String::new();
+        while address.is_none() && stdout.read_line(&mut line).unwrap() > 0 {
+            address = line
+                .trim()
+                .strip_prefix("notewell is listening on http://")
+                .map(str::to_owned);
+            line.clear();
+        }
+        Self { child, address: address.expect("the server says where it listens") }
+    }
+
+    /// Sends a request with these very headers and bytes.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut stream = self.open(method, path, headers, body);
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        parse(&bytes)
+    }
+
+    /// Sends a request and leaves the stream open, for what comes piece by piece.
+    pub fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            head += &format!("Host: {}\r\n", self.address);
+        }
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += &format!("Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).unwrap();
+        // A server that refuses by the length alone may close before the body is read.
+        let _ = stream.write_all(body);
+        stream
+    }
+
+    /// What `curl -d` sends: no JSON content type, any Accept, no handshake.
+    pub fn post(&self, body: &str) -> Answer {
+        let headers = [("Accept", "*/*"), ("Content-Type", "application/x-www-form-urlencoded")];
+        self.send("POST", "/_system/mcp", &headers, body.as_bytes())
+    }
+
+    pub fn post_as(&self, token: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str())];
+        self.send("POST", "/_system/mcp", &headers, body.as_bytes())
+    }
+
+    pub fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send("GET", path, headers, b"")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn parse(bytes: &[u8]) -> Answer {
+    let text = String::from_utf8_lossy(bytes);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or("0");
+    let headers: HashMap<String, String> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let chunked = headers.get("transfer-encoding").is_some_and(|value| value == "chunked");
+    let body = if chunked { unchunk(body) } else { body.to_owned() };
+    Answer { status: status.parse().unwrap_or(0), headers, body }
+}
+
+fn unchunk(mut body: &str) -> String {
+    let mut whole = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let Ok(size) = usize::from_str_radix(size.trim(), 16) else { break };
+        if size == 0 || size > rest.len() {
+            break;
+        }
+        whole += &rest[..size];
+        body = rest[size..].trim_start_matches("\r\n");
+    }
+    whole
+}
+
+/// Waits until something holds.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "{what} did not happen in time");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
