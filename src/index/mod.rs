@@ -39,7 +39,7 @@ pub use schema::Passage;
 pub use state::{Freshness, Index, Status};
 pub use vectors::Progress;
 pub use view::{Hit, View};
-pub use worker::Worker;
+pub use worker::{Embed, Worker};
 
 use crate::domain::{Document, Pid, Result};
 

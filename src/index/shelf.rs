@@ -2,17 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::Source;
-use crate::{
-    domain::{Chunk, Document, Kind, Pid, Result},
-    embed::{Embedder, Role},
-};
+use super::{Embed, Source};
+use crate::domain::{Chunk, Document, Kind, Pid, Result};
 
 #[derive(Default)]
 struct Inner {
@@ -102,21 +96,6 @@ pub(crate) fn embed_one(text: &str) -> Vec<f32> {
     vector
 }
 
-/// [`embed_one`] as a model that counts what it was given.
-#[derive(Default)]
-pub(crate) struct Letters(pub(crate) AtomicUsize);
-
-impl Embedder for Letters {
-    fn id(&self) -> &str {
-        "letters"
-    }
-
-    fn dims(&self) -> usize {
-        DIMS
-    }
-
-    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>> {
-        self.0.fetch_add(texts.len(), Ordering::SeqCst);
-        Ok(texts.iter().map(|text| embed_one(text)).collect())
-    }
+pub(crate) fn embed() -> Embed {
+    Arc::new(|texts| Ok(texts.iter().map(|text| embed_one(text)).collect()))
 }

@@ -2,16 +2,13 @@ use std::{
     collections::BTreeSet,
     fs,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
 };
 
 use super::{
-    shelf::{DIMS, Letters, Shelf, embed_one, page},
+    shelf::{DIMS, Shelf, embed, embed_one, page},
     *,
 };
 use crate::domain::{Filters, Kind, Timestamp, query::{Action, Sentiment}};
@@ -109,7 +106,7 @@ fn each_filter_narrows_words_and_vectors_alike() {
     let folder = tempfile::tempdir().unwrap();
     let index = open(folder.path(), &shelf);
     index.catch_up(&|_, _| {}).unwrap();
-    index.embed_all(&Letters::default(), 2, &|_, _| {}).unwrap();
+    index.embed_all(&embed(), 2, &|_, _| {}).unwrap();
     let day = |text| Timestamp::parse(text);
     let only = |change: &dyn Fn(&mut Filters)| {
         let mut filters = everything();
@@ -240,8 +237,8 @@ fn two_handles_share_one_folder() {
 fn a_waiting_handle_sees_what_the_follower_of_another_does() {
     let folder = tempfile::tempdir().unwrap();
     let shelf = library();
-    let holder = Arc::new(open(folder.path(), &shelf));
-    let follower = Follower::start(Arc::clone(&holder)).unwrap();
+    let holder = std::sync::Arc::new(open(folder.path(), &shelf));
+    let follower = Follower::start(std::sync::Arc::clone(&holder)).unwrap();
     let other = open(folder.path(), &shelf);
     for round in 0..5 {
         shelf.put(page(50 + round, "New", &[&format!("fresh{round} text")]));
@@ -291,7 +288,7 @@ fn a_fill_that_was_cut_short_goes_on_where_it_was() {
     for pid in 1..=250 {
         shelf.put(page(pid, "T", &[&format!("word{pid}")]));
     }
-    let source = Arc::new(Flaky(shelf.clone(), AtomicUsize::new(0)));
+    let source = std::sync::Arc::new(Flaky(shelf.clone(), AtomicUsize::new(0)));
     let index = Index::open(folder.path(), source.clone(), None).unwrap();
     assert!(index.ensure_fresh(LONG).is_err(), "a failure is told");
     let before = source.1.load(Ordering::SeqCst);
@@ -404,11 +401,18 @@ fn a_rebuild_is_searched_only_when_it_is_whole() {
 fn vectors_follow_and_never_point_at_what_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let shelf = library();
-    let index = Arc::new(open(folder.path(), &shelf));
+    let index = std::sync::Arc::new(open(folder.path(), &shelf));
     index.ensure_fresh(LONG).unwrap();
     assert_eq!(index.status().unwrap().vectors, Some(Progress { done: 0, total: 7 }));
-    let letters = Arc::new(Letters::default());
-    let worker = Worker::start(Arc::clone(&index), letters.clone(), 1).unwrap();
+    let calls = std::sync::Arc::new(AtomicUsize::new(0));
+    let counting: Embed = {
+        let (calls, embed) = (std::sync::Arc::clone(&calls), embed());
+        std::sync::Arc::new(move |texts| {
+            calls.fetch_add(texts.len(), Ordering::SeqCst);
+            embed(texts)
+        })
+    };
+    let worker = Worker::start(std::sync::Arc::clone(&index), counting, 1).unwrap();
     let wait = |done: &dyn Fn() -> bool| {
         for _ in 0..1_000 {
             if done() {
@@ -420,7 +424,7 @@ fn vectors_follow_and_never_point_at_what_is_gone() {
     };
     let complete = || index.status().unwrap().vectors.unwrap().is_complete();
     wait(&complete);
-    assert_eq!(letters.0.load(Ordering::SeqCst), 7);
+    assert_eq!(calls.load(Ordering::SeqCst), 7);
     let nearest = |text: &str| {
         index.ensure_fresh(LONG).unwrap();
         let view = index.view().unwrap();
@@ -438,7 +442,7 @@ fn vectors_follow_and_never_point_at_what_is_gone() {
     shelf.put(moved);
     assert_eq!(nearest("Garden > Part 1\nSlugs eat lettuce")[0], "p100:c1");
     wait(&complete);
-    assert_eq!(letters.0.load(Ordering::SeqCst), 7);
+    assert_eq!(calls.load(Ordering::SeqCst), 7);
     shelf.remove(100);
     let left = sorted(nearest("Garden > Part 1\nSlugs eat lettuce"));
     assert_eq!(left, ["p2:c0", "p2:c1", "p3:c0", "p3:c1", "p4:c0"]);
@@ -446,6 +450,6 @@ fn vectors_follow_and_never_point_at_what_is_gone() {
     // Another start finds every vector again.
     drop(index);
     let again = open(folder.path(), &shelf);
-    again.embed_all(letters.as_ref(), 1, &|_, _| {}).unwrap();
-    assert_eq!(letters.0.load(Ordering::SeqCst), 7);
+    let never: Embed = std::sync::Arc::new(|_| panic!("nothing is missing"));
+    again.embed_all(&never, 1, &|_, _| {}).unwrap();
 }

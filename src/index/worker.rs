@@ -17,10 +17,7 @@ use super::{
     vectors::{Keys, VectorWriter, Vectors},
     view::View,
 };
-use crate::{
-    domain::{Result, error::Doing},
-    embed::{Embedder, Role},
-};
+use crate::domain::{Result, error::Doing};
 
 /// Passages given to the model at once.
 const BATCH: usize = 16;
@@ -31,6 +28,9 @@ const AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// The lease is let go after this long with nothing to do.
 const IDLE: Duration = Duration::from_secs(2);
 
+/// Turns passages into vectors, one each, on the calling thread.
+pub type Embed = Arc<dyn Fn(&[&str]) -> Result<Vec<Vec<f32>>> + Send + Sync>;
+
 /// Computes missing vectors until it is dropped.
 pub struct Worker {
     stop: Arc<AtomicBool>,
@@ -39,7 +39,7 @@ pub struct Worker {
 
 impl Worker {
     /// `threads`: how many passages are computed side by side; 0 for all cores but one.
-    pub fn start(index: Arc<Index>, embedder: Arc<dyn Embedder>, threads: usize) -> Result<Self> {
+    pub fn start(index: Arc<Index>, embed: Embed, threads: usize) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
         let cores = thread::available_parallelism().map_or(1, |count| count.get());
@@ -49,7 +49,7 @@ impl Worker {
             .spawn(move || {
                 priority::lower();
                 while !stopping.load(Ordering::Acquire) {
-                    if let Err(error) = work(&index, embedder.as_ref(), threads, &stopping) {
+                    if let Err(error) = work(&index, &embed, threads, &stopping) {
                         tracing::error!(?error, "vectors could not be computed");
                         thread::park_timeout(AFTER_FAILURE);
                     }
@@ -75,7 +75,7 @@ impl Index {
     /// waited for.
     pub fn embed_all(
         &self,
-        embedder: &dyn Embedder,
+        embed: &Embed,
         threads: usize,
         progress: &dyn Fn(u64, u64),
     ) -> Result<()> {
@@ -91,7 +91,7 @@ impl Index {
                     return writer.close();
                 }
                 let round = &pending[..pending.len().min(ROUND)];
-                compute(&view, &mut writer, round, embedder, threads.max(1), &AtomicBool::new(false))?;
+                compute(&view, &mut writer, round, embed, threads.max(1), &AtomicBool::new(false))?;
             } else {
                 thread::sleep(TICK);
                 let state = vectors.progress(view.passages());
@@ -105,7 +105,7 @@ impl Index {
 }
 
 /// Waits for something to do, becomes the writer, and does it until nothing is left for a while.
-fn work(index: &Index, embedder: &dyn Embedder, threads: usize, stop: &AtomicBool) -> Result<()> {
+fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Result<()> {
     let Some(vectors) = index.vectors.clone() else {
         stop.store(true, Ordering::Release);
         return Ok(());
@@ -128,7 +128,7 @@ fn work(index: &Index, embedder: &dyn Embedder, threads: usize, stop: &AtomicBoo
             index.wait_for_more(TICK);
             continue;
         }
-        let busy = catch_up(index, &vectors, &mut writer, embedder, threads, stop)?;
+        let busy = catch_up(index, &vectors, &mut writer, embed, threads, stop)?;
         seen = Some(publications);
         if busy {
             rested = Instant::now();
@@ -142,7 +142,7 @@ fn catch_up(
     index: &Index,
     vectors: &Vectors,
     writer: &mut VectorWriter<'_>,
-    embedder: &dyn Embedder,
+    embed: &Embed,
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<bool> {
@@ -153,7 +153,7 @@ fn catch_up(
     vectors.set_pending(pending.len() as u64);
     while !pending.is_empty() && !stop.load(Ordering::Acquire) {
         let round: Vec<u64> = pending.drain(..pending.len().min(ROUND)).collect();
-        compute(&view, writer, &round, embedder, threads, stop)?;
+        compute(&view, writer, &round, embed, threads, stop)?;
         vectors.set_pending(pending.len() as u64);
         if index.publications() != planned {
             // What was changed just now goes first.
@@ -195,7 +195,7 @@ fn compute(
     view: &View,
     writer: &mut VectorWriter<'_>,
     keys: &[u64],
-    embedder: &dyn Embedder,
+    embed: &Embed,
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<()> {
@@ -214,7 +214,7 @@ fn compute(
         while !stop.load(Ordering::Acquire) {
             let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
             let inputs: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-            let kept = embedder.embed(&inputs, Role::Passage).and_then(|vectors| {
+            let kept = embed(&inputs).and_then(|vectors| {
                 let rows = batch.iter().map(|(key, _)| *key).zip(vectors).collect();
                 writer.lock().unwrap_or_else(PoisonError::into_inner).append(rows)
             });

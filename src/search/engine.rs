@@ -14,9 +14,8 @@ use super::{
     snippet::snippet,
 };
 use crate::{
-    domain::{Error, Filters, MatchId, Pid, Result},
-    embed::{Embedder, Role},
-    index::{Asked, Freshness, Hit, Index, Narrowing, Total, View, Words, embedded_text},
+    domain::{Error, Filters, Pid, Result},
+    index::{Asked, Freshness, Hit, Index, Narrowing, Total, View, Words},
 };
 
 /// Results a caller may ask for at once, and how deep the pages go.
@@ -30,6 +29,16 @@ const POOL: usize = 100;
 const REMEMBERED: usize = 64;
 /// Passages of an item that `similar` compares.
 const COMPARED: usize = 16;
+
+/// What a text is to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    Question,
+    Passage,
+}
+
+/// Turns a text into a vector.
+pub type Vectorise = Arc<dyn Fn(&str, Role) -> Result<Vec<f32>> + Send + Sync>;
 
 /// How a search is asked, beside the question.
 #[derive(Debug, Clone)]
@@ -76,7 +85,7 @@ type Remembered = HashMap<(Role, String), Vec<f32>>;
 /// Searches one index.
 pub struct Engine {
     index: Arc<Index>,
-    embedder: Option<Arc<dyn Embedder>>,
+    vectorise: Option<Vectorise>,
     /// How long a search waits for the index to catch up.
     patience: Duration,
     remembered: Mutex<Remembered>,
@@ -90,8 +99,8 @@ struct Candidate {
 }
 
 impl Engine {
-    pub fn new(index: Arc<Index>, embedder: Option<Arc<dyn Embedder>>, patience: Duration) -> Self {
-        Self { index, embedder, patience, remembered: Mutex::default() }
+    pub fn new(index: Arc<Index>, vectorise: Option<Vectorise>, patience: Duration) -> Self {
+        Self { index, vectorise, patience, remembered: Mutex::default() }
     }
 
     pub fn index(&self) -> &Arc<Index> {
@@ -123,9 +132,9 @@ impl Engine {
         // The question's vector takes longest: it is computed beside the words.
         let (words, near) = thread::scope(|scope| {
             let near = meaning
-                .then_some(self.embedder.as_deref())
+                .then(|| self.vectorise.as_ref())
                 .flatten()
-                .map(|embedder| scope.spawn(|| self.near(&view, embedder, &query.text, &narrowing, pool)));
+                .map(|vectorise| scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool)));
             let words = view.words(&query.text).and_then(|words| {
                 let hits = match options.mode {
                     Mode::Vector => Vec::new(),
@@ -179,25 +188,23 @@ impl Engine {
     fn near(
         &self,
         view: &View,
-        embedder: &dyn Embedder,
+        vectorise: &Vectorise,
         text: &str,
         narrowing: &Narrowing,
         limit: usize,
     ) -> Result<(Vec<f32>, Vec<Hit>)> {
-        let vector = self.vector(embedder, text, Role::Query)?;
+        let vector = self.vector(vectorise, text, Role::Question)?;
         let hits = view.nearest(&vector, narrowing, limit)?;
         Ok((vector, hits))
     }
 
-    fn vector(&self, embedder: &dyn Embedder, text: &str, role: Role) -> Result<Vec<f32>> {
+    fn vector(&self, vectorise: &Vectorise, text: &str, role: Role) -> Result<Vec<f32>> {
         let lock = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (role, text.to_owned());
         if let Some(vector) = lock().get(&key) {
             return Ok(vector.clone());
         }
-        let vector = embedder.embed(&[text], role)?.pop().ok_or_else(|| {
-            Error::outside("the embedder gave no vector; check `[embed]`")
-        })?;
+        let vector = vectorise(text, role)?;
         let mut remembered = lock();
         if remembered.len() >= REMEMBERED {
             remembered.clear();
@@ -235,7 +242,7 @@ impl Engine {
     /// The items nearest to a text or to another item.
     pub fn similar(&self, like: Like<'_>, options: &Options<'_>) -> Result<Answer> {
         options.check()?;
-        let Some(embedder) = self.embedder.as_deref() else {
+        let Some(vectorise) = &self.vectorise else {
             return Err(Error::invalid_params(
                 "similar needs vectors and there is no embedder; set `[embed] provider`",
             ));
@@ -246,10 +253,10 @@ impl Engine {
             Like::Item(pid) => Some(pid),
             Like::Text(_) => None,
         };
-        let vectors = self.vectors_like(&view, embedder, like)?;
+        let vectors = self.vectors_like(&view, vectorise, like)?;
         let narrowing = view.narrow(&Asked { lang: options.lang, ..Asked::by(options.filters) })?;
         let wanted = (options.offset + options.limit) * 4;
-        let mut best: HashMap<MatchId, Candidate> = HashMap::new();
+        let mut best: HashMap<crate::domain::MatchId, Candidate> = HashMap::new();
         for vector in &vectors {
             for hit in view.nearest(vector, &narrowing, wanted.max(POOL))? {
                 if Some(hit.id.pid) == own {
@@ -276,10 +283,10 @@ impl Engine {
         })
     }
 
-    fn vectors_like(&self, view: &View, embedder: &dyn Embedder, like: Like<'_>) -> Result<Vec<Vec<f32>>> {
+    fn vectors_like(&self, view: &View, vectorise: &Vectorise, like: Like<'_>) -> Result<Vec<Vec<f32>>> {
         match like {
             Like::Text(text) if text.chars().any(char::is_alphanumeric) => {
-                Ok(vec![self.vector(embedder, text, Role::Passage)?])
+                Ok(vec![self.vector(vectorise, text, Role::Passage)?])
             }
             Like::Text(_) => Err(Error::invalid_params("text has no words; give a sentence or more")),
             Like::Item(pid) => {
@@ -294,8 +301,8 @@ impl Engine {
                     };
                     let passage = view.passage(&hit)?;
                     let text =
-                        embedded_text(&passage.title, &passage.toc_path, &passage.text);
-                    vectors.push(self.vector(embedder, &text, Role::Passage)?);
+                        crate::index::embedded_text(&passage.title, &passage.toc_path, &passage.text);
+                    vectors.push(self.vector(vectorise, &text, Role::Passage)?);
                 }
                 Ok(vectors)
             }

@@ -12,7 +12,7 @@ mod query;
 mod snippet;
 
 pub use answer::{Answer, Found, Match};
-pub use engine::{DEEPEST, Engine, Like, MOST_RESULTS, Options};
+pub use engine::{DEEPEST, Engine, Like, MOST_RESULTS, Options, Role, Vectorise};
 pub use fuse::Mode;
 pub use query::{MOST_CHARACTERS, Query, parse};
 

@@ -2,11 +2,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use super::*;
 use crate::{
-    domain::{Code, Error, Filters, Kind, Pid, Result, Timestamp},
-    embed::{Embedder, Role},
+    domain::{Code, Error, Filters, Kind, Pid, Timestamp},
     index::{
         Index,
-        shelf::{DIMS, Letters, Shelf, page},
+        shelf::{DIMS, Shelf, embed, embed_one, page},
     },
 };
 
@@ -20,7 +19,7 @@ struct Library {
 
 fn engine(folder: &Path, shelf: &Shelf) -> Engine {
     let index = Index::open(folder, shelf.source(), Some(("test", DIMS))).unwrap();
-    Engine::new(Arc::new(index), Some(Arc::new(Letters::default())), LONG)
+    Engine::new(Arc::new(index), Some(Arc::new(|text, _| Ok(embed_one(text)))), LONG)
 }
 
 impl Library {
@@ -28,7 +27,7 @@ impl Library {
         let folder = tempfile::tempdir().unwrap();
         let engine = engine(folder.path(), &shelf);
         engine.index().catch_up(&|_, _| {}).unwrap();
-        engine.index().embed_all(&Letters::default(), 1, &|_, _| {}).unwrap();
+        engine.index().embed_all(&embed(), 1, &|_, _| {}).unwrap();
         Self { shelf, engine, _folder: folder }
     }
 
@@ -143,27 +142,12 @@ fn what_was_done_is_told() {
     assert!(answer.notes().iter().any(|note| note.contains("0 of 7")), "{:?}", answer.notes());
 }
 
-struct Broken;
-
-impl Embedder for Broken {
-    fn id(&self) -> &str {
-        "broken"
-    }
-
-    fn dims(&self) -> usize {
-        DIMS
-    }
-
-    fn embed(&self, _: &[&str], _: Role) -> Result<Vec<Vec<f32>>> {
-        Err(Error::outside("the server is down"))
-    }
-}
-
 #[test]
 fn a_broken_embedder_leaves_the_words_and_is_told() {
     let library = garden();
     let index = Arc::clone(library.engine.index());
-    let engine = Engine::new(index, Some(Arc::new(Broken)), LONG);
+    let broken: Vectorise = Arc::new(|_, _| Err(Error::outside("the server is down")));
+    let engine = Engine::new(index, Some(broken), LONG);
     let filters = Filters::default();
     let answer = engine.search(&parse("roses").unwrap(), &Options::new(&filters)).unwrap();
     assert_eq!(pids(&answer), [1]);
