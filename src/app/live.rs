@@ -212,6 +212,21 @@ impl App {
         Ok(())
     }
 
+    /// Brings the index up to date now.
+    pub fn catch_up(&self, progress: &dyn Progress) -> Result<()> {
+        let tell = |done, total| progress.report(done as u64, Some(total as u64), "indexing");
+        self.index.catch_up(&tell).map(drop)
+    }
+
+    /// Computes every vector that is missing.
+    pub fn embed_all(&self, progress: &dyn Progress) -> Result<()> {
+        let Some(embed) = self.passage_embedder() else { return Ok(()) };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.index.embed_all(&embed, cores, &|done, total| {
+            progress.report(done, Some(total), "embedding");
+        })
+    }
+
     pub(super) fn sync_prompts(&self) -> Result<Synced> {
         let version = self.prompts.version()?;
         let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);

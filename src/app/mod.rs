@@ -3,6 +3,7 @@
 pub mod cards;
 pub mod demo;
 pub mod doctor;
+pub mod eval;
 mod events;
 mod library;
 mod live;
@@ -104,6 +105,18 @@ impl App {
     pub fn passage_embedder(&self) -> Option<index::Embed> {
         let embedder = self.embedder.clone()?;
         Some(Arc::new(move |texts: &[&str]| embedder.embed(texts, Role::Passage)))
+    }
+
+    /// The model, for an evaluation with an index of its own.
+    pub fn model(&self) -> Option<eval::Model> {
+        let embedder = self.embedder.clone()?;
+        Some(eval::Model {
+            id: embedder.id().to_owned(),
+            dims: embedder.dims(),
+            passages: self.passage_embedder()?,
+            questions: query_embedder(embedder),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        })
     }
 
     /// What a client's model is told about this server at the start: the page whose method is

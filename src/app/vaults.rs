@@ -12,7 +12,7 @@ use std::{
 
 use super::sources::Sources;
 use crate::{
-    domain::{Error, Progress, Result, Timestamp, VaultPath, error::Doing},
+    domain::{Error, Progress, Result, Timestamp, VaultPath},
     store::{
         items::Synced,
         pages::{Facts, NewPage, PageChange, PageRow, VaultRow},
@@ -33,25 +33,32 @@ impl Sources {
     /// Remembers the vaults of the config and the flags, and gives all that this library has.
     pub fn register_vaults(&self) -> Result<Vec<VaultRow>> {
         for wanted in &self.config.vault {
-            let root = wanted.path.canonicalize().map_err(|error| {
-                Error::invalid_params(format!(
-                    "the vault `{}` cannot be opened: {error}; make the folder or name another",
-                    wanted.path.display()
-                ))
-            })?;
-            if !root.is_dir() {
-                return Err(Error::invalid_params(format!(
-                    "the vault `{}` is not a folder",
-                    root.display()
-                )));
-            }
-            let name = match wanted.name.trim() {
-                "" => root.file_name().map_or("vault".into(), |name| name.to_string_lossy()),
-                name => name.into(),
-            };
-            self.store.pages.add_vault(&name.replace('/', "-"), &root, wanted.poll)?;
+            self.add_vault(&wanted.path, Some(&wanted.name), wanted.poll)?;
         }
         self.store.pages.vaults()
+    }
+
+    /// Remembers a folder from now on.
+    pub fn add_vault(&self, folder: &Path, name: Option<&str>, poll: bool) -> Result<VaultRow> {
+        let root = folder.canonicalize().map_err(|error| {
+            Error::invalid_params(format!(
+                "the vault `{}` cannot be opened: {error}; make the folder or name another",
+                folder.display()
+            ))
+        })?;
+        if !root.is_dir() {
+            return Err(Error::invalid_params(format!(
+                "the vault `{}` is not a folder",
+                root.display()
+            )));
+        }
+        let name = match name.map(str::trim) {
+            None | Some("") => {
+                root.file_name().map_or("vault".into(), |name| name.to_string_lossy())
+            }
+            Some(name) => name.into(),
+        };
+        self.store.pages.add_vault(&name.replace('/', "-"), &root, poll)
     }
 
     /// Looks at a whole vault: by size and time first, by content where those changed.
@@ -272,9 +279,4 @@ pub(super) fn read_text(root: &Path, row: &PageRow, limit: u64) -> Result<TextFi
 
 fn seen(file: &Found, hash: Option<[u8; 32]>) -> Seen<'_> {
     Seen { path: file.path.as_str(), stamp: file.stamp, hash }
-}
-
-/// Adds a vault by hand, as `notewell vault add` does.
-pub fn canonical(path: &Path) -> Result<PathBuf> {
-    path.canonicalize().doing(format_args!("open the folder `{}`", path.display()))
 }

@@ -27,7 +27,10 @@ impl Call {
         let output = tools::call(&app, &Caller::Owner, &self.name, arguments, &around)?;
         match output.structured.filter(|_| self.structured) {
             Some(value) => out::say(format_args!("{value:#}")),
-            None => out::say(output.text),
+            None => {
+                out::say(output.text);
+                output.aside.into_iter().for_each(out::note);
+            }
         }
         Ok(())
     }

@@ -1,14 +1,22 @@
 //! The shell: one file per subcommand. Each reads its flags, opens the library and calls the same
 //! doors as an agent does.
 
+mod bar;
 mod call;
 mod client;
 mod completions;
 mod doctor;
+mod eval;
+mod export;
+mod import;
+mod index;
 mod mcp;
 mod out;
+mod search;
 mod serve;
+mod status;
 mod token;
+mod vault;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -52,12 +60,30 @@ enum Command {
     Mcp(mcp::Mcp),
     /// Call a tool, as an agent would
     Call(call::Call),
+    /// Search the library
+    Search(search::Search),
+    /// Find items near in meaning to a text or an item
+    Similar(search::Similar),
+    /// Read a note, a section of it, or the passage of a search result
+    Read(search::Read),
+    /// Bring the index up to date now
+    Index(index::Index),
+    /// Say what is in the library and how far its index is
+    Status(status::Status),
+    /// Name the folders of notes
+    Vault(vault::Vault),
+    /// Bring in what you have elsewhere; a repeat adds nothing twice
+    Import(import::Import),
+    /// Write out what Notewell keeps
+    Export(export::Export),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
     /// Make, list and revoke the tokens of HTTP callers
     Token(token::Token),
     /// Print the set-up of a client, or write it into the client's file
     Client(client::Client),
+    /// Measure how well search finds what people judged relevant
+    Eval(eval::Eval),
     /// Print the completions of a shell
     Completions(completions::Completions),
 }
@@ -68,6 +94,15 @@ pub fn main() -> ExitCode {
         Command::Serve(command) => command.run(&cli.common),
         Command::Mcp(command) => command.run(&cli.common),
         Command::Call(command) => command.run(&cli.common),
+        Command::Search(command) => command.run(&cli.common),
+        Command::Similar(command) => command.run(&cli.common),
+        Command::Read(command) => command.run(&cli.common),
+        Command::Index(command) => command.run(&cli.common),
+        Command::Status(command) => command.run(&cli.common),
+        Command::Vault(command) => command.run(&cli.common),
+        Command::Eval(command) => command.run(&cli.common),
+        Command::Import(command) => command.run(&cli.common),
+        Command::Export(command) => command.run(&cli.common),
         Command::Doctor(command) => command.run(&cli.common),
         Command::Token(command) => command.run(&cli.common),
         Command::Client(command) => command.run(&cli.common),

@@ -50,7 +50,7 @@ fn keep(blocks: &Blocks, units: &[Unit], toc_path: &[String], chunks: &mut Vec<C
 fn pack(units: &[Unit]) -> Vec<std::ops::Range<usize>> {
     let words = |units: &[Unit]| units.iter().map(|unit| unit.words as usize).sum::<usize>();
     if words(units) <= WHOLE {
-        return vec![0..units.len()];
+        return std::iter::once(0..units.len()).collect();
     }
     let mut runs = Vec::new();
     let (mut start, mut held, mut at) = (0, 0, 0);

@@ -142,8 +142,8 @@ impl Frontmatter {
                 _ if value.is_null() => None,
                 _ => Some("a number from 0 up, such as `0.01`"),
             },
-            "date" => match value.as_str().map(Timestamp::parse) {
-                Some(Some(date)) => {
+            "date" => match date(&value) {
+                Some(date) => {
                     self.date = Some(date);
                     None
                 }
@@ -227,6 +227,27 @@ fn number(value: &Value) -> Option<f64> {
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     }
+}
+
+/// A date in the forms of [`Timestamp::parse`], or a day as `20250131`, `2025/1/31` or `2025.1.31`.
+fn date(value: &Value) -> Option<Timestamp> {
+    let text = match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = match text.len() {
+        8 if digits(&text) => vec![&text[..4], &text[4..6], &text[6..]],
+        _ => text.split(['-', '/', '.']).collect(),
+    };
+    let day = match parts[..] {
+        [year, month, day] if year.len() == 4 && parts.iter().all(|part| digits(part)) => {
+            Timestamp::parse(&format!("{year}-{month:0>2}-{day:0>2}"))
+        }
+        _ => None,
+    };
+    day.or_else(|| Timestamp::parse(&text))
 }
 
 /// A list, or one string with separators in it.
@@ -318,6 +339,23 @@ mod tests {
     fn a_number_keeps_its_spelling_as_a_title() {
         assert_eq!(front("---\ntitle: 1.10\n---\n").title.as_deref(), Some("1.10"));
         assert_eq!(front("---\ntitle: 007 # agent\n---\n").title.as_deref(), Some("007"));
+    }
+
+    #[test]
+    fn dates_are_read_as_people_type_them() {
+        for date in [
+            "2025-01-31",
+            "20250131",
+            "2025/01/31",
+            "2025.1.31",
+            "2025-1-31",
+            "'2025-01-31 00:00:00'",
+            "2025-01-31T09:00:00+09:00",
+        ] {
+            let front = front(&format!("---\ndate: {date}\n---\n"));
+            assert_eq!(front.date, Timestamp::parse("2025-01-31"), "{date}");
+        }
+        assert_eq!(front("---\ndate: 2025/13/31\n---\n").problems.len(), 1);
     }
 
     #[test]

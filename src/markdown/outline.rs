@@ -202,6 +202,12 @@ impl Outline {
         let mut at = 0;
         for element in wanted {
             let children = &self.sections[at].children;
+            let exact =
+                children.iter().find(|&&child| self.sections[child].address == element.text);
+            if let Some(&child) = exact {
+                at = child;
+                continue;
+            }
             let best =
                 children.iter().filter_map(|&child| element.rank(&self.sections[child])).min()?;
             let mut fitting =

@@ -89,7 +89,8 @@ fn clauses(text: &str, range: Range<usize>, pieces: &mut Vec<(Range<usize>, usiz
         if words > TARGET {
             let step = (part.len() * TARGET / words).max(4);
             while end - start > step {
-                let cut = text.floor_char_boundary(start + step);
+                let cut = (start..=start + step).rev().find(|cut| text.is_char_boundary(*cut));
+                let cut = cut.unwrap_or(end);
                 pieces.push((start..cut, TARGET));
                 start = cut;
             }

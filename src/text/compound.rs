@@ -56,7 +56,7 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
         joined.clear();
         joined.push_str(&self.text[range.clone()]);
         joined.make_ascii_lowercase();
-        joined.truncate(joined.floor_char_boundary(fold::LONGEST_WORD));
+        joined.truncate(fold::LONGEST_WORD);
         self.emit(&joined, range, Kind::Whole);
         self.analyser.buffers.joined = joined;
     }
@@ -112,7 +112,7 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
                 script = piece.script;
             }
         }
-        buffers.joined.truncate(buffers.joined.floor_char_boundary(2 * fold::LONGEST_WORD));
+        buffers.joined.truncate(fold::floor_char(&buffers.joined, 2 * fold::LONGEST_WORD));
         let joined = std::mem::take(&mut buffers.joined);
         self.analyser.buffers = buffers;
         if let (Some(first), Some(last)) = (pieces.first(), pieces.last()) {
@@ -219,27 +219,14 @@ fn read_apostrophe(word: &str) -> Apostrophe {
         return Apostrophe::Head;
     }
     let first = head.rsplit('\'').next().unwrap_or(head);
-    let elided = matches!(
-        first,
-        "l" | "d"
-            | "j"
-            | "m"
-            | "n"
-            | "t"
-            | "s"
-            | "c"
-            | "qu"
-            | "jusqu"
-            | "lorsqu"
-            | "puisqu"
-            | "quoiqu"
-            | "aujourd"
-    ) || matches!(
-        first,
-        "un" | "all" | "dall" | "dell" | "nell" | "sull" | "quell" | "quest" | "bell" | "c"
-    );
-    if elided && first != "aujourd" { Apostrophe::Tail } else { Apostrophe::Joins }
+    if ELIDED.contains(&first) { Apostrophe::Tail } else { Apostrophe::Joins }
 }
+
+/// French and Italian words that lose their vowel before another.
+const ELIDED: [&str; 22] = [
+    "l", "d", "j", "m", "n", "t", "s", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu", "un",
+    "all", "dall", "dell", "nell", "sull", "quell", "quest", "bell",
+];
 
 /// Splits at connectors and where the script changes; digits belong to either side.
 fn read_pieces(text: &str, start: usize, pieces: &mut Vec<Piece>) -> usize {

@@ -137,6 +137,11 @@ fn is_accent(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36F | 0x591..=0x5C7 | 0x610..=0x61A | 0x64B..=0x65F | 0x670 | 0x6D6..=0x6ED | 0x20D0..=0x20F0)
 }
 
+/// The last character boundary of `text` at or before `at`.
+pub(super) fn floor_char(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// Joiners, direction marks, variation selectors, soft hyphens.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(u32::from(c), 0xAD | 0x200C..=0x200F | 0x202A..=0x202E | 0x2060..=0x2069 | 0xFEFF | 0xFE00..=0xFE0F)

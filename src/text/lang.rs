@@ -6,6 +6,7 @@
 
 use frostem::Algorithm;
 
+use super::fold;
 use super::script::{self, Script};
 
 /// Bytes of a text that are looked at to guess its language.
@@ -135,7 +136,7 @@ impl Lang {
 ///
 /// Short Latin text is called English and short Cyrillic text Russian. Text with no letters is English.
 pub fn detect(text: &str) -> Lang {
-    let sample = &text[..text.floor_char_boundary(SAMPLE)];
+    let sample = &text[..fold::floor_char(text, SAMPLE)];
     let counts = Counts::of(sample);
     // Japanese is written mostly in Han here and there: any good share of kana decides.
     let han = counts.han + counts.kana;

@@ -92,7 +92,7 @@ fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> 
     arguments::check(&arguments, &method.schema())?;
     arguments.retain(|_, value| !value.is_null());
     let text = cx.app.run_method(&method, &arguments, &cx.view())?;
-    Ok(Output { text, structured: None })
+    Ok(Output { text, aside: None, structured: None })
 }
 
 /// Unknown, or not for this caller: the same answer, so that nobody learns what they may not see.
@@ -133,7 +133,7 @@ pub(super) fn run<T: Tool>(arguments: Value, cx: &Cx<'_>) -> Result<Output> {
     let structured = serde_json::to_value(&answer).map_err(|error| {
         Error::internal("could not write the answer as JSON").with_source(error)
     })?;
-    Ok(Output { text: answer.text(), structured: Some(structured) })
+    Ok(Output { text: answer.text(), aside: answer.aside(), structured: Some(structured) })
 }
 
 fn within_size(app: &App, output: Output) -> Result<Output> {

@@ -9,6 +9,7 @@
 //! the span, counts, and bounds time and size.
 
 mod arguments;
+mod cards;
 mod door;
 mod listing;
 pub mod schema;
@@ -77,6 +78,12 @@ impl<'a> Cx<'a> {
 /// What a tool answers: facts for programs, and the same facts as text.
 pub trait Answer: Serialize + schemars::JsonSchema {
     fn text(&self) -> String;
+
+    /// A word to the model beside a text that programs parse: that there is more, and how to get
+    /// it.
+    fn aside(&self) -> Option<String> {
+        None
+    }
 }
 
 pub trait Tool: DeserializeOwned + schemars::JsonSchema {
@@ -94,6 +101,8 @@ pub trait Tool: DeserializeOwned + schemars::JsonSchema {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     pub text: String,
+    /// A second text, for the model.
+    pub aside: Option<String>,
     pub structured: Option<serde_json::Value>,
 }
 
@@ -128,6 +137,15 @@ pub const TABLE: &[Entry] = &[
     entry::<vault::similar::Similar>(),
     entry::<vault::note_html::NoteHtml>(),
     entry::<vault::expand::Expand>(),
+    entry::<cards::CreateNote>(),
+    entry::<cards::GetNotes>(),
+    entry::<cards::GetNote>(),
+    entry::<cards::UpdateNote>(),
+    entry::<cards::DeleteNote>(),
+    entry::<cards::SearchNotes>(),
+    entry::<cards::GetLabels>(),
+    entry::<cards::TogglePin>(),
+    entry::<cards::ToggleArchive>(),
 ];
 
 /// Names that no page can take for its own.

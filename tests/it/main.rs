@@ -3,9 +3,13 @@
 
 mod architecture;
 mod bad_input;
+mod cards;
 mod cli;
 mod http;
+mod navigation;
+mod search;
 mod sse;
 mod stdio;
 mod support;
 mod tools;
+mod vault_counts;

@@ -78,8 +78,10 @@ mod tests {
             ..Card::default()
         };
         let document = document(Pid(7), &card);
-        let text = document.chunks.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>().join("\n");
-        for part in ["Покупки на неделю", "в магазине", "☑ молоко", "☐ パン", "дом"] {
+        let text =
+            document.chunks.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>().join("\n");
+        for part in ["Покупки на неделю", "в магазине", "☑ молоко", "☐ パン", "дом"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert_eq!((document.path.as_str(), document.archived), ("c1", true));
@@ -91,7 +93,8 @@ mod tests {
     #[test]
     fn a_rule_at_the_start_is_not_frontmatter_and_an_empty_card_has_a_passage() {
         let card = Card { content: "---\nsecret: 1\n---\nrest".into(), ..Card::default() };
-        let text: String = document(Pid(1), &card).chunks.iter().map(|chunk| chunk.text.clone()).collect();
+        let text: String =
+            document(Pid(1), &card).chunks.iter().map(|chunk| chunk.text.clone()).collect();
         assert!(text.contains("secret"), "{text}");
         assert_eq!(document(Pid(1), &Card::default()).chunks[0].text, "untitled");
     }

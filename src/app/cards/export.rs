@@ -49,7 +49,12 @@ impl CardRoom {
     }
 }
 
-fn to_json(cards: &dyn Cards, ids: &[String], path: &Path, progress: &dyn Progress) -> Result<usize> {
+fn to_json(
+    cards: &dyn Cards,
+    ids: &[String],
+    path: &Path,
+    progress: &dyn Progress,
+) -> Result<usize> {
     write_file(path, |file| {
         let mut written = 0;
         file.write_all(b"[").doing("write the export")?;
@@ -72,7 +77,8 @@ fn to_markdown(
     folder: &Path,
     progress: &dyn Progress,
 ) -> Result<usize> {
-    std::fs::create_dir_all(folder).doing(format_args!("make the folder `{}`", folder.display()))?;
+    std::fs::create_dir_all(folder)
+        .doing(format_args!("make the folder `{}`", folder.display()))?;
     let mut there = folder.read_dir().doing(format_args!("read `{}`", folder.display()))?;
     if there.next().is_some() {
         return Err(Error::invalid_params(format!(
@@ -105,7 +111,8 @@ fn to_text(card: &Card, name: &str, folder: &Path) -> Result<String> {
             None => json!({ INLINE: text }),
             Some((prefix, image)) => {
                 let file = format!("images/{name}-{n}.{}", image.extension());
-                std::fs::create_dir_all(folder.join("images")).doing("make the folder of images")?;
+                std::fs::create_dir_all(folder.join("images"))
+                    .doing("make the folder of images")?;
                 write_file(&folder.join(&file), |out| {
                     out.write_all(&image.bytes).doing("write an image")
                 })?;
@@ -159,7 +166,12 @@ fn flow(value: &Value) -> String {
             let mut text = String::new();
             for c in value.to_string().chars() {
                 match c {
-                    '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                    '\u{7f}'..='\u{9f}'
+                    | '\u{2028}'
+                    | '\u{2029}'
+                    | '\u{feff}'
+                    | '\u{fffe}'
+                    | '\u{ffff}' => {
                         text.push_str(&format!("\\u{:04x}", c as u32));
                     }
                     c => text.push(c),
@@ -174,7 +186,15 @@ fn flow(value: &Value) -> String {
 /// A name for the card's file that every file system takes, and that no other card has.
 fn file_name(card: &Card, taken: &mut HashSet<String>) -> String {
     let plain = |c: char| !c.is_control() && !r#"/\:*?"<>|#^[]"#.contains(c);
-    let name: String = card.name().lines().next().unwrap_or_default().chars().filter(|c| plain(*c)).take(60).collect();
+    let name: String = card
+        .name()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| plain(*c))
+        .take(60)
+        .collect();
     let name = name.trim_matches(|c: char| c.is_whitespace() || c == '.');
     let reserved = ["con", "prn", "aux", "nul"].contains(&name.to_lowercase().as_str());
     let name = if name.is_empty() || reserved { "card" } else { name };
@@ -192,7 +212,8 @@ fn write_file<T>(
     path: &Path,
     write: impl FnOnce(&mut std::io::BufWriter<&mut tempfile::NamedTempFile>) -> Result<T>,
 ) -> Result<T> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let what = format!("write `{}`", path.display());
     let mut file = tempfile::NamedTempFile::new_in(folder).doing(&what)?;
     let mut buffer = std::io::BufWriter::new(&mut file);

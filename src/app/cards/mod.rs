@@ -166,12 +166,17 @@ impl CardRoom {
     /// What `notewell://card/{id}/image/{n}` stands for.
     pub fn image(&self, link: &str) -> Result<Image> {
         let (id, n) = parse_image_link(link).ok_or_else(|| {
-            Error::invalid_params(format!("`{link}` is not of the form `notewell://card/ID/image/0`"))
+            Error::invalid_params(format!(
+                "`{link}` is not of the form `notewell://card/ID/image/0`"
+            ))
         })?;
         let card = self.store()?.get(id, Images::Bytes)?.ok_or_else(|| no_such_card(id))?;
         let images = card.images.unwrap_or_default();
         let text = images.get(n).ok_or_else(|| {
-            Error::invalid_params(format!("card `{id}` has {} images, counted from 0", images.len()))
+            Error::invalid_params(format!(
+                "card `{id}` has {} images, counted from 0",
+                images.len()
+            ))
         })?;
         Image::parse(text)
             .ok_or_else(|| Error::invalid_params(format!("image {n} of card `{id}` is not base64")))
@@ -188,3 +193,6 @@ fn with_fitting_images(card: Card) -> Card {
     let bytes: usize = card.images.iter().flatten().map(String::len).sum();
     if bytes > INLINE_IMAGES { card.with_image_links() } else { card }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use super::{
     MAX_TITLE_BYTES, Recurrence, check_images, item_text,
 };
 
-/// A checklist item as a caller sends it.
+// A checklist item as a caller sends it. No doc comment: it would be part of every schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckItem {
@@ -22,7 +22,7 @@ pub struct CheckItem {
     pub checked: bool,
 }
 
-/// Ticks one checklist item, or takes the tick away, without sending the others.
+// Ticks one checklist item, or takes the tick away, without sending the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tick {

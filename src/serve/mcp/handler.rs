@@ -451,7 +451,9 @@ fn tool(listed: Listed) -> Tool {
 }
 
 fn answer(output: Output) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(output.text)]);
+    let mut result = CallToolResult::success(
+        [Some(output.text), output.aside].into_iter().flatten().map(ContentBlock::text).collect(),
+    );
     result.structured_content = output.structured;
     result
 }

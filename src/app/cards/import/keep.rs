@@ -46,7 +46,8 @@ pub fn read(name: &str, note: &Value, source: &mut Source) -> Found {
     }
     let labels: Vec<String> =
         list(note, "labels").iter().filter_map(|label| text(label, "name")).collect();
-    let (created, updated) = (date(note, "createdTimestampUsec"), date(note, "userEditedTimestampUsec"));
+    let (created, updated) =
+        (date(note, "createdTimestampUsec"), date(note, "userEditedTimestampUsec"));
     let is_list = note.get("listContent").is_some();
     let card = Card {
         color: color(note, &mut remark).as_str().into(),
@@ -76,7 +77,10 @@ fn color(note: &Value, remark: &mut dyn FnMut(String)) -> Color {
     if let Ok(color) = name.to_lowercase().parse() {
         return color;
     }
-    let nearest = NEAREST.into_iter().find(|(keep, _)| *keep == name).map_or(Color::Default, |(_, color)| color);
+    let nearest = NEAREST
+        .into_iter()
+        .find(|(keep, _)| *keep == name)
+        .map_or(Color::Default, |(_, color)| color);
     if !name.is_empty() {
         remark(format!("its colour `{name}` became `{nearest}`"));
     }

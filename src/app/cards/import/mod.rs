@@ -63,8 +63,15 @@ struct Draft {
 impl CardRoom {
     /// Imports every card of these files, folders and zips.
     pub fn import(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Report> {
-        let mut import = Import { room: self, report: Report::default(), batch: Vec::new(), bytes: 0, ids: HashMap::new() };
-        let mut sources = paths.iter().map(|path| Source::open(path)).collect::<Result<Vec<_>>>()?;
+        let mut import = Import {
+            room: self,
+            report: Report::default(),
+            batch: Vec::new(),
+            bytes: 0,
+            ids: HashMap::new(),
+        };
+        let mut sources =
+            paths.iter().map(|path| Source::open(path)).collect::<Result<Vec<_>>>()?;
         let total = sources.iter().map(Source::len).sum::<usize>() as u64;
         let mut done = 0;
         for source in &mut sources {

@@ -24,7 +24,8 @@ impl Source {
     pub fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
             let mut names = Vec::new();
-            walk(path, "", &mut names).doing(format_args!("read the folder `{}`", path.display()))?;
+            walk(path, "", &mut names)
+                .doing(format_args!("read the folder `{}`", path.display()))?;
             names.sort();
             return Ok(Self::Folder { root: path.to_path_buf(), names });
         }
@@ -88,16 +89,19 @@ impl Source {
     /// `.jpg` on the disk.
     pub fn beside(&mut self, name: &str, other: &str) -> Result<Option<Vec<u8>>> {
         let folder = name.rfind('/').map_or("", |at| &name[..=at]);
-        let stem = |path: &str| path.rsplit_once('.').map_or(path.to_owned(), |(stem, _)| stem.to_owned());
+        let stem =
+            |path: &str| path.rsplit_once('.').map_or(path.to_owned(), |(stem, _)| stem.to_owned());
         let wanted = format!("{folder}{other}");
         let single = matches!(self, Self::Folder { names, .. } if names.len() == 1);
         let found = match self.names().iter().find(|name| **name == wanted) {
             Some(found) => found.clone(),
             // One file was named: its neighbours are on the disk though not in the list.
-            None if single && !other.contains("..") => wanted,
+            None if single && is_below(other) => wanted,
             None => {
                 let near = |name: &&String| {
-                    stem(name) == stem(&wanted) && !name.ends_with(".json") && !name.ends_with(".html")
+                    stem(name) == stem(&wanted)
+                        && !name.ends_with(".json")
+                        && !name.ends_with(".html")
                 };
                 match self.names().iter().find(near) {
                     Some(found) => found.clone(),
@@ -127,6 +131,11 @@ impl Source {
         .doing(format_args!("read `{name}`"))?;
         Ok((bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes))
     }
+}
+
+/// A note may name only what lies in its own folder or below it.
+fn is_below(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
 /// Every file below a folder, without following links and without what is hidden.

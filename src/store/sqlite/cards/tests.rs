@@ -462,3 +462,56 @@ fn an_import_adds_once_and_the_newer_wins() {
         );
     }
 }
+
+/// Prints what the README says of speed; run it with `--release -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn a_hundred_thousand_cards() {
+    let (folder, cards) = own();
+    let card = |n: usize| Card {
+        id: format!("c{n:024}"),
+        title: Some(format!("Заметка {n} note メモ")),
+        content: format!(
+            "{} молоко {n} ",
+            "The quick brown fox прыгает через 怠け者の犬. ".repeat(6)
+        ),
+        is_pinned: n % 500 == 0,
+        created_at: Some(Timestamp(n as i64)),
+        updated_at: Some(Timestamp((n * 7919 % 100_003) as i64)),
+        ..Card::default()
+    };
+    let clock = std::time::Instant::now;
+    let started = clock();
+    for batch in 0..100 {
+        cards.import(&(batch * 1000..(batch + 1) * 1000).map(card).collect::<Vec<_>>()).unwrap();
+    }
+    eprintln!("import: {:?}", started.elapsed());
+    let time = |what: &str, work: &dyn Fn()| {
+        let mut times: Vec<_> = (0..21)
+            .map(|_| {
+                let started = clock();
+                work();
+                started.elapsed()
+            })
+            .collect();
+        let first = times[0];
+        times.sort();
+        eprintln!("{what}: first {first:?}, median {:?}, worst {:?}", times[10], times[20]);
+    };
+    time("get_notes", &|| drop(cards.list(&CardQuery::default()).unwrap()));
+    time("search_notes, one hit", &|| drop(search(&cards, "МОЛОКО 77777 ")));
+    time("search_notes, no hit", &|| drop(search(&cards, "нет такого")));
+    time("search_notes, all hit", &|| drop(search(&cards, "молоко")));
+    time("create_note", &|| drop(cards.create(text("новая")).unwrap()));
+    time("create_note then search_notes", &|| {
+        cards.create(text("новая")).unwrap();
+        drop(search(&cards, "нет такого"));
+    });
+    time("toggle_pin", &|| drop(cards.toggle("c000000000000000000000007", Flag::Pinned).unwrap()));
+    time("get_labels", &|| drop(cards.labels().unwrap()));
+    let other = SqliteCards::open_own(&folder.path().join("cards.db")).unwrap();
+    time("stamps after another program wrote", &|| {
+        other.create(text("чужая")).unwrap();
+        drop(cards.stamps().unwrap());
+    });
+}

@@ -1,0 +1,76 @@
+//! nDCG@10, MRR@10 and recall@10, as `trec_eval` counts them.
+
+use std::collections::HashMap;
+
+use super::{Run, set::Judgements};
+
+const K: usize = 10;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Scores {
+    pub questions: usize,
+    pub ndcg: f64,
+    pub mrr: f64,
+    pub recall: f64,
+}
+
+impl Scores {
+    /// Means over every question that has a relevant document; one without an answer scores 0.
+    pub fn of(run: &Run, judgements: &Judgements) -> Self {
+        let ranked: HashMap<&str, &[(String, f32)]> =
+            run.iter().map(|(id, ranking)| (id.as_str(), ranking.as_slice())).collect();
+        let mut sum = Self::default();
+        for (question, relevant) in judgements {
+            let ranking = ranked.get(question.as_str()).copied().unwrap_or_default();
+            sum.add(ranking, relevant);
+        }
+        let count = judgements.len().max(1) as f64;
+        Self {
+            questions: judgements.len(),
+            ndcg: sum.ndcg / count,
+            mrr: sum.mrr / count,
+            recall: sum.recall / count,
+        }
+    }
+
+    fn add(&mut self, ranking: &[(String, f32)], relevant: &HashMap<String, f64>) {
+        let gain = |id: &str| relevant.get(id).copied().unwrap_or(0.0).max(0.0);
+        let discount = |rank: usize| ((rank + 2) as f64).log2();
+        let top = &ranking[..ranking.len().min(K)];
+        let gained: f64 =
+            top.iter().enumerate().map(|(rank, (id, _))| gain(id) / discount(rank)).sum();
+        let mut ideal: Vec<f64> = relevant.values().copied().filter(|gain| *gain > 0.0).collect();
+        ideal.sort_by(|a, b| b.total_cmp(a));
+        let most: f64 =
+            ideal.iter().take(K).enumerate().map(|(rank, gain)| gain / discount(rank)).sum();
+        self.ndcg += gained / most;
+        let first = top.iter().position(|(id, _)| gain(id) > 0.0);
+        self.mrr += first.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
+        let found = top.iter().filter(|(id, _)| gain(id) > 0.0).count();
+        self.recall += found as f64 / ideal.len() as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_a_run_worked_by_hand() {
+        let judged = HashMap::from([
+            ("q1".to_owned(), HashMap::from([("a".to_owned(), 2.0), ("b".to_owned(), 1.0)])),
+            ("q2".to_owned(), HashMap::from([("c".to_owned(), 1.0)])),
+        ]);
+        let run: Run = vec![(
+            "q1".into(),
+            vec![("x".into(), 3.0), ("b".into(), 2.0), ("a".into(), 1.0)],
+        )];
+        let scores = Scores::of(&run, &judged);
+        let gained = 1.0 / 3f64.log2() + 2.0 / 2.0;
+        let ideal = 2.0 + 1.0 / 3f64.log2();
+        assert!((scores.ndcg - gained / ideal / 2.0).abs() < 1e-12);
+        assert!((scores.mrr - 0.25).abs() < 1e-12);
+        assert!((scores.recall - 0.5).abs() < 1e-12);
+        assert_eq!(scores.questions, 2);
+    }
+}

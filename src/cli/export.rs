@@ -1,0 +1,43 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{Common, bar::Bar, out};
+use crate::{app::cards::Format, domain::Result};
+
+#[derive(Args)]
+pub struct Export {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// All cards as one JSON file, or as a folder of Markdown files
+    Cards {
+        /// A file that ends in `.json`, or a new folder
+        path: PathBuf,
+        /// `json` or `markdown` [default: by the path's ending]
+        #[arg(long)]
+        format: Option<Format>,
+    },
+}
+
+impl Export {
+    pub fn run(self, common: &Common) -> Result<()> {
+        let app = common.open()?;
+        match self.what {
+            What::Cards { path, format } => {
+                let json =
+                    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+                let format = format.unwrap_or(if json { Format::Json } else { Format::Markdown });
+                let bar = Bar::new();
+                let exported = app.cards.export(&path, format, &bar);
+                bar.finish();
+                let exported = exported?;
+                out::say(format_args!("{} cards in `{}`", exported.cards, exported.path.display()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{Common, bar::Bar, out};
+use crate::{app::cards::Report, domain::Result};
+
+#[derive(Args)]
+pub struct Import {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Google Keep's Takeout, Memento's JSON or a folder of Markdown, each also as a zip
+    Cards {
+        /// Files, folders or zips
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+}
+
+impl Import {
+    pub fn run(self, common: &Common) -> Result<()> {
+        let app = common.open()?;
+        match self.what {
+            What::Cards { paths } => {
+                let bar = Bar::new();
+                let report = app.cards.import(&paths, &bar);
+                bar.finish();
+                tell(&report?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names up to this many things of a kind; the rest is counted.
+const NAMED: usize = 20;
+
+fn tell(report: &Report) {
+    for (lines, what) in [(&report.skipped, "skipped"), (&report.remarks, "note")] {
+        for (name, why) in lines.iter().take(NAMED) {
+            out::note(format_args!("{what}: `{name}` {why}"));
+        }
+        if lines.len() > NAMED {
+            out::note(format_args!("{what}: and {} more", lines.len() - NAMED));
+        }
+    }
+    out::say(format_args!(
+        "{} added, {} updated, {} already there, {} skipped, {} other files",
+        report.added,
+        report.updated,
+        report.present,
+        report.skipped.len(),
+        report.others
+    ));
+}

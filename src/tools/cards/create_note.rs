@@ -1,0 +1,62 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{One, colors, moment, recurrences, types};
+use crate::{
+    domain::{
+        Result,
+        card::{CardType, CheckItem, Color, NewCard, Recurrence, View},
+    },
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Make a card: a short note or checklist.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateNote {
+    title: Option<String>,
+    content: String,
+    #[schemars(schema_with = "colors")]
+    color: Option<Color>,
+    /// Default text
+    #[serde(rename = "type")]
+    #[schemars(schema_with = "types")]
+    kind: Option<CardType>,
+    check_items: Option<Vec<CheckItem>>,
+    labels: Option<Vec<String>>,
+    is_pinned: Option<bool>,
+    is_archived: Option<bool>,
+    /// base64
+    images: Option<Vec<String>>,
+    /// ISO 8601
+    reminder: Option<String>,
+    #[schemars(schema_with = "recurrences")]
+    reminder_recurrence: Option<Recurrence>,
+}
+
+impl Tool for CreateNote {
+    const NAME: &'static str = "create_note";
+    const TITLE: &'static str = "Create card";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Adds;
+    type Answer = One;
+
+    fn call(self, cx: &Cx<'_>) -> Result<One> {
+        let reminder = self.reminder.as_deref().map(|text| moment("reminder", text)).transpose()?;
+        let card = cx.app.cards.create(NewCard {
+            title: self.title,
+            content: self.content,
+            color: self.color,
+            kind: self.kind,
+            check_items: self.check_items,
+            labels: self.labels,
+            is_pinned: self.is_pinned.unwrap_or(false),
+            is_archived: self.is_archived.unwrap_or(false),
+            images: self.images,
+            reminder,
+            reminder_recurrence: self.reminder_recurrence,
+        })?;
+        Ok(One::new(&card, View::Written))
+    }
+}

@@ -1,0 +1,40 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    domain::Result,
+    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+};
+
+/// Delete a card for good.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteNote {
+    id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Deleted {
+    success: bool,
+    message: String,
+}
+
+impl Answer for Deleted {
+    fn text(&self) -> String {
+        serde_json::json!({"success": self.success, "message": self.message}).to_string()
+    }
+}
+
+impl Tool for DeleteNote {
+    const NAME: &'static str = "delete_note";
+    const TITLE: &'static str = "Delete card";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Destroys;
+    type Answer = Deleted;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Deleted> {
+        cx.app.cards.delete(&self.id)?;
+        Ok(Deleted { success: true, message: "Note deleted".into() })
+    }
+}

@@ -1,0 +1,28 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::One;
+use crate::{
+    domain::{Result, card::View},
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Read one card whole, with its images.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetNote {
+    id: String,
+}
+
+impl Tool for GetNote {
+    const NAME: &'static str = "get_note";
+    const TITLE: &'static str = "Read card";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = One;
+
+    fn call(self, cx: &Cx<'_>) -> Result<One> {
+        Ok(One::new(&cx.app.cards.get(&self.id)?, View::Whole))
+    }
+}

@@ -1,0 +1,51 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Many;
+use crate::{
+    domain::{Result, Timestamp, card::View},
+    store::cards::{CardQuery, Images, Order},
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// List cards, pinned first. Images are links.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GetNotes {
+    include_archived: Option<bool>,
+    /// Text they contain
+    search: Option<String>,
+    /// Only reminders that are due
+    due: Option<bool>,
+    include_images: Option<bool>,
+    /// Default 100
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+impl Tool for GetNotes {
+    const NAME: &'static str = "get_notes";
+    const TITLE: &'static str = "List cards";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = Many;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Many> {
+        let due = self.due.unwrap_or(false);
+        let page = cx.app.cards.list(&CardQuery {
+            contains: self.search.map(|text| text.trim().to_owned()),
+            archived: self.include_archived.unwrap_or(false),
+            due: due.then(Timestamp::now),
+            order: Order::Listed,
+            images: if self.include_images.unwrap_or(false) {
+                Images::Bytes
+            } else {
+                Images::Links
+            },
+            limit: self.limit,
+            cursor: self.cursor,
+        })?;
+        Ok(Many::new(page, if due { View::Due } else { View::Listed }))
+    }
+}

@@ -1,0 +1,146 @@
+//! The nine tools of Memento: its arguments, its defaults, its answers field by field.
+//!
+//! Beyond it: lists have pages and give links for images, `update_note` ticks one item and sets
+//! reminders, and nothing is written over a change that the caller has not seen unless they want.
+
+mod create_note;
+mod delete_note;
+mod get_labels;
+mod get_note;
+mod get_notes;
+mod search_notes;
+mod toggle_archive;
+mod toggle_pin;
+mod update_note;
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use create_note::CreateNote;
+pub use delete_note::DeleteNote;
+pub use get_labels::GetLabels;
+pub use get_note::GetNote;
+pub use get_notes::GetNotes;
+pub use search_notes::SearchNotes;
+pub use toggle_archive::ToggleArchive;
+pub use toggle_pin::TogglePin;
+pub use update_note::UpdateNote;
+
+use super::Answer;
+use crate::{
+    domain::{
+        Card, Error, Result, Timestamp,
+        card::{CardType, Color, Recurrence, View},
+    },
+    store::cards::CardPage,
+};
+
+/// One card, in the order of fields that its tool has.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct One(Value);
+
+impl One {
+    fn new(card: &Card, view: View) -> Self {
+        Self(card.to_json(view))
+    }
+}
+
+impl Answer for One {
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+impl JsonSchema for One {
+    fn schema_name() -> Cow<'static, str> {
+        "Card".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        // A field without a type may be null.
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "id": {"type": "string"},
+                "title": {},
+                "content": {"type": "string"},
+                "color": {"type": "string"},
+                "type": {"type": "string"},
+                "checkItems": {},
+                "labels": {},
+                "images": {},
+                "isPinned": {"type": "boolean"},
+                "isArchived": {"type": "boolean"},
+                "createdAt": {},
+                "updatedAt": {},
+            },
+            "required": ["id", "content", "isPinned", "isArchived"],
+        })
+    }
+}
+
+/// A list: the text is Memento's array, the structure has a name for it and the next page.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Many {
+    notes: Vec<One>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl Many {
+    fn new(page: CardPage, view: View) -> Self {
+        let notes = page.cards.iter().map(|card| One::new(card, view)).collect();
+        Self { notes, next_cursor: page.next }
+    }
+}
+
+impl Answer for Many {
+    fn text(&self) -> String {
+        json!(self.notes).to_string()
+    }
+
+    fn aside(&self) -> Option<String> {
+        let cursor = self.next_cursor.as_ref()?;
+        let shown = self.notes.len();
+        Some(format!("{shown} cards shown, there are more: call again with `cursor`: `{cursor}`"))
+    }
+}
+
+/// A schema that lists the words and nothing else; the same list would cost twice with prose.
+fn words(words: &[&str]) -> Schema {
+    json_schema!({ "enum": words })
+}
+
+fn colors(_: &mut SchemaGenerator) -> Schema {
+    words(&Color::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>())
+}
+
+fn types(_: &mut SchemaGenerator) -> Schema {
+    words(&CardType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>())
+}
+
+fn recurrences(_: &mut SchemaGenerator) -> Schema {
+    words(&Recurrence::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>())
+}
+
+/// Tells `null` (empty the field) from an argument that was not given.
+fn given<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::Deserialize<'de>,
+{
+    <Option<T> as serde::Deserialize>::deserialize(deserializer).map(Some)
+}
+
+fn moment(name: &str, text: &str) -> Result<Timestamp> {
+    Timestamp::parse(text).ok_or_else(|| {
+        Error::invalid_params(format!(
+            "{name} `{text}` is not a date; write `2025-01-31T10:00:00Z`"
+        ))
+    })
+}

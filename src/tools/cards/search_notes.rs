@@ -1,0 +1,41 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Many;
+use crate::{
+    domain::{Error, Result, card::View},
+    store::cards::{CardQuery, Order},
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Find cards that contain the query as written, in any case. For word forms and meaning use
+/// `search`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SearchNotes {
+    query: String,
+    cursor: Option<String>,
+}
+
+impl Tool for SearchNotes {
+    const NAME: &'static str = "search_notes";
+    const TITLE: &'static str = "Search cards";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = Many;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Many> {
+        let query = self.query.trim();
+        if query.is_empty() {
+            return Err(Error::invalid_params("query is empty; list all cards with get_notes"));
+        }
+        let page = cx.app.cards.list(&CardQuery {
+            contains: Some(query.to_owned()),
+            order: Order::Newest,
+            cursor: self.cursor,
+            ..CardQuery::default()
+        })?;
+        Ok(Many::new(page, View::Brief))
+    }
+}

@@ -1,0 +1,29 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::One;
+use crate::{
+    domain::{Result, card::View},
+    store::cards::Flag,
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Flip a card's archived state.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToggleArchive {
+    id: String,
+}
+
+impl Tool for ToggleArchive {
+    const NAME: &'static str = "toggle_archive";
+    const TITLE: &'static str = "Archive or restore card";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Toggles;
+    type Answer = One;
+
+    fn call(self, cx: &Cx<'_>) -> Result<One> {
+        Ok(One::new(&cx.app.cards.toggle(&self.id, Flag::Archived)?, View::Brief))
+    }
+}

@@ -1,0 +1,29 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::One;
+use crate::{
+    domain::{Result, card::View},
+    store::cards::Flag,
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Flip a card's pin.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TogglePin {
+    id: String,
+}
+
+impl Tool for TogglePin {
+    const NAME: &'static str = "toggle_pin";
+    const TITLE: &'static str = "Pin or unpin card";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Toggles;
+    type Answer = One;
+
+    fn call(self, cx: &Cx<'_>) -> Result<One> {
+        Ok(One::new(&cx.app.cards.toggle(&self.id, Flag::Pinned)?, View::Brief))
+    }
+}

@@ -1,0 +1,86 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{One, colors, given, moment, recurrences};
+use crate::{
+    domain::{
+        Result,
+        card::{CardChange, CheckItem, Color, Recurrence, Tick, View},
+    },
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Change the given fields of a card; null empties one. Done on a recurring reminder moves it to
+/// its next time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateNote {
+    id: String,
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<String>")]
+    title: Option<Option<String>>,
+    content: Option<String>,
+    #[schemars(schema_with = "colors")]
+    color: Option<Color>,
+    /// Replaces the whole list
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<Vec<CheckItem>>")]
+    check_items: Option<Option<Vec<CheckItem>>>,
+    /// Ticks one item
+    check_item: Option<Tick>,
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<Vec<String>>")]
+    labels: Option<Option<Vec<String>>>,
+    is_pinned: Option<bool>,
+    is_archived: Option<bool>,
+    /// base64
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<Vec<String>>")]
+    images: Option<Option<Vec<String>>>,
+    /// ISO 8601
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(with = "Option<String>")]
+    reminder: Option<Option<String>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schemars(schema_with = "recurrences")]
+    reminder_recurrence: Option<Option<Recurrence>>,
+    is_reminder_done: Option<bool>,
+    /// Refuse if it changed since
+    if_updated_at: Option<String>,
+}
+
+impl Tool for UpdateNote {
+    const NAME: &'static str = "update_note";
+    const TITLE: &'static str = "Update card";
+    const TOOLSET: Toolset = Toolset::Cards;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Sets;
+    type Answer = One;
+
+    fn call(self, cx: &Cx<'_>) -> Result<One> {
+        let reminder = match &self.reminder {
+            None => None,
+            Some(None) => Some(None),
+            Some(Some(text)) => Some(Some(moment("reminder", text)?)),
+        };
+        let if_updated_at =
+            self.if_updated_at.as_deref().map(|text| moment("ifUpdatedAt", text)).transpose()?;
+        let change = CardChange {
+            title: self.title,
+            content: self.content,
+            color: self.color,
+            kind: None,
+            check_items: self.check_items,
+            tick: self.check_item,
+            labels: self.labels,
+            images: self.images,
+            is_pinned: self.is_pinned,
+            is_archived: self.is_archived,
+            reminder,
+            reminder_recurrence: self.reminder_recurrence,
+            is_reminder_done: self.is_reminder_done,
+            if_updated_at,
+        };
+        Ok(One::new(&cx.app.cards.update(&self.id, change)?, View::Written))
+    }
+}
