@@ -11,7 +11,11 @@ use std::{
     time::Instant,
 };
 
-use tantivy::{IndexWriter, Term, indexer::LogMergePolicy, merge_policy::NoMergePolicy};
+use tantivy::{
+    IndexWriter, Term,
+    indexer::{LogMergePolicy, UserOperation},
+    merge_policy::NoMergePolicy,
+};
 
 use super::{
     Source,
@@ -118,12 +122,16 @@ impl Build {
         let writer = &self.writer;
         let fields = &self.generation.fields;
         let put_one = |pid: Pid| -> Result<()> {
-            let document = source.document(pid)?;
-            writer.delete_term(Term::from_field_i64(fields.pid, pid.0));
-            let Some(document) = document else { return Ok(()) };
-            for passage in schema::documents(fields, &document)? {
-                writer.add_document(passage).doing(format!("index item `{pid}`"))?;
-            }
+            let passages = match source.document(pid)? {
+                Some(document) => schema::documents(fields, &document)?,
+                None => Vec::new(),
+            };
+            // In one go, so that an item's passages stand side by side in one segment: counting
+            // items relies on it.
+            let mut operations = Vec::with_capacity(passages.len() + 1);
+            operations.push(UserOperation::Delete(Term::from_field_i64(fields.pid, pid.0)));
+            operations.extend(passages.into_iter().map(UserOperation::Add));
+            writer.run(operations).doing(format!("index item `{pid}`"))?;
             Ok(())
         };
         let run = || {

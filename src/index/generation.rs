@@ -10,8 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tantivy::{
-    IndexReader, IndexSettings, IndexWriter, ReloadPolicy,
-    indexer::IndexWriterOptions,
+    IndexReader, IndexSettings, IndexWriter, ReloadPolicy, indexer::IndexWriterOptions,
     tokenizer::TokenizerManager,
 };
 

@@ -17,12 +17,8 @@ impl Lease {
     /// Takes the lease, or `None` when another holder has it now.
     pub(super) fn try_take(path: &Path) -> Result<Option<Self>> {
         let what = || format!("take the lease `{}`", path.display());
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)
-            .doing(what())?;
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(path).doing(what())?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),

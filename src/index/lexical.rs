@@ -12,7 +12,7 @@ use std::{
 };
 
 use tantivy::{
-    DocAddress, DocId, Score, Searcher, SegmentReader, TERMINATED, Term,
+    DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term,
     collector::{Collector, SegmentCollector},
     query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, Occur, Query, TermQuery, Weight},
     schema::{Field, IndexRecordOption},
@@ -20,7 +20,7 @@ use tantivy::{
 
 use super::{
     expand::{Expansion, expand},
-    narrow::{Cache, Narrowing},
+    narrow::{Bits, Cache, Narrowing},
     schema::Fields,
     tokens,
 };
@@ -39,7 +39,7 @@ const STAND_IN: f32 = 0.6;
 const MOST_WORDS: usize = 64;
 const MOST_LOOKED_AT: usize = 256;
 /// Postings that are worth walking to count matches exactly.
-const COUNTABLE: u64 = 150_000;
+const COUNTABLE: u64 = 1_000_000;
 
 /// How many items match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,8 @@ fn frequency(
 ) -> Result<(u64, Vec<Field>)> {
     let (mut most, mut occurs) = (0, Vec::new());
     for (field, _) in weighted {
-        let count = searcher.doc_freq(&Term::from_field_text(*field, text)).doing("look up a word")?;
+        let count =
+            searcher.doc_freq(&Term::from_field_text(*field, text)).doing("look up a word")?;
         if count > 0 {
             occurs.push(*field);
         }
@@ -331,36 +332,44 @@ pub(super) fn count(
     cache: &Cache,
 ) -> Result<Total> {
     let what = "count what matches";
-    let mut items = HashSet::new();
-    let (mut walked, mut exact) = (0, true);
     // Rarest first, so that what is left out of an inexact count is the least telling.
-    let mut clauses: Vec<_> = Vec::new();
+    let mut clauses: Vec<(u64, &Term)> = Vec::new();
     for (term, ..) in &words.clauses {
         clauses.push((searcher.doc_freq(term).doing(what)?, term));
     }
     clauses.sort_by_key(|(count, _)| *count);
-    for (count, term) in clauses {
+    let mut walked = 0;
+    let counted = clauses.iter().take_while(|(count, _)| {
         walked += count;
-        if walked > COUNTABLE {
-            exact = false;
-            break;
-        }
-        for (ordinal, segment) in (0u32..).zip(searcher.segment_readers()) {
+        walked <= COUNTABLE
+    });
+    let counted = counted.count();
+    let mut items = 0;
+    for (ordinal, segment) in (0u32..).zip(searcher.segment_readers()) {
+        let mut matching = Bits::none(segment.max_doc());
+        for (_, term) in &clauses[..counted] {
             let postings = segment
                 .inverted_index(term.field())
                 .doing(what)?
                 .read_postings(term, IndexRecordOption::Basic)
                 .doing(what)?;
             let Some(mut postings) = postings else { continue };
-            let columns = cache.columns(segment)?;
-            let mut doc = tantivy::DocSet::doc(&postings);
+            let mut doc = postings.doc();
             while doc != TERMINATED {
-                if narrowing.passes(ordinal, doc) && !segment.is_deleted(doc) {
-                    items.extend(columns.pid.first(doc));
-                }
-                doc = tantivy::DocSet::advance(&mut postings);
+                matching.add(doc);
+                doc = postings.advance();
+            }
+        }
+        let columns = cache.columns(segment)?;
+        let mut last = None;
+        for doc in matching.iter() {
+            if narrowing.passes(ordinal, doc) && !segment.is_deleted(doc) {
+                // An item's passages stand side by side, so a new number is a new item.
+                let pid = columns.pid.first(doc);
+                items += usize::from(pid != last);
+                last = pid;
             }
         }
     }
-    Ok(Total { items: items.len(), exact })
+    Ok(Total { items, exact: counted == clauses.len() })
 }

@@ -20,8 +20,10 @@ use super::{
 };
 use crate::domain::{Filters, Result, error::Doing};
 
-/// Sets kept for the next search; one of a million passages takes 125 kB.
-const KEPT: usize = 64;
+/// Memory for sets kept for the next search; one of a million passages takes 125 kB.
+const KEPT_BYTES: usize = 16_000_000;
+/// Segments whose columns are kept open.
+const KEPT_COLUMNS: usize = 256;
 
 /// What narrows a search, before it is looked up.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +64,8 @@ impl Narrowing {
     /// These passages and no others.
     pub(super) fn of(searcher: &Searcher, addresses: &[DocAddress]) -> Self {
         let readers = searcher.segment_readers();
-        let mut sets: Vec<Bits> = readers.iter().map(|reader| Bits::none(reader.max_doc())).collect();
+        let mut sets: Vec<Bits> =
+            readers.iter().map(|reader| Bits::none(reader.max_doc())).collect();
         for address in addresses {
             sets[address.segment_ord as usize].add(address.doc_id);
         }
@@ -86,7 +89,7 @@ impl Narrowing {
 pub(super) struct Bits(Vec<u64>);
 
 impl Bits {
-    fn none(docs: u32) -> Self {
+    pub(super) fn none(docs: u32) -> Self {
         Self(vec![0; (docs as usize).div_ceil(64)])
     }
 
@@ -94,7 +97,7 @@ impl Bits {
         self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
-    fn add(&mut self, doc: DocId) {
+    pub(super) fn add(&mut self, doc: DocId) {
         if let Some(word) = self.0.get_mut(doc as usize / 64) {
             *word |= 1 << (doc % 64);
         }
@@ -137,7 +140,7 @@ pub(super) struct Columns {
 /// them.
 #[derive(Default)]
 pub(super) struct Cache {
-    bits: Mutex<HashMap<(SegmentId, String), Arc<Bits>>>,
+    bits: Mutex<(HashMap<(SegmentId, String), Arc<Bits>>, usize)>,
     columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
 }
 
@@ -159,7 +162,7 @@ impl Cache {
                 .doing(what)?
                 .unwrap_or_else(|| Column::build_empty_column(segment.max_doc())),
         });
-        if kept.len() >= 4 * KEPT {
+        if kept.len() >= KEPT_COLUMNS {
             kept.clear();
         }
         kept.insert(segment.segment_id(), Arc::clone(&columns));
@@ -173,15 +176,16 @@ impl Cache {
         make: impl FnOnce() -> Result<Bits>,
     ) -> Result<Arc<Bits>> {
         let id = (segment.segment_id(), key.to_owned());
-        if let Some(bits) = self.bits.lock().unwrap_or_else(PoisonError::into_inner).get(&id) {
+        if let Some(bits) = self.bits.lock().unwrap_or_else(PoisonError::into_inner).0.get(&id) {
             return Ok(Arc::clone(bits));
         }
         let bits = Arc::new(make()?);
         let mut kept = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT {
-            kept.clear();
+        kept.1 += bits.0.len() * 8 + 128;
+        if kept.1 > KEPT_BYTES {
+            *kept = (HashMap::new(), bits.0.len() * 8 + 128);
         }
-        kept.insert(id, Arc::clone(&bits));
+        kept.0.insert(id, Arc::clone(&bits));
         Ok(bits)
     }
 }
@@ -219,7 +223,8 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     let mut facts: Vec<String> =
         filters.labels.iter().map(|label| fact("label", label.trim_start_matches('#'))).collect();
     facts.extend(filters.category.iter().map(|category| fact("category", category)));
-    facts.extend(filters.author.iter().map(|author| fact("author", author.trim_start_matches('@'))));
+    facts
+        .extend(filters.author.iter().map(|author| fact("author", author.trim_start_matches('@'))));
     facts.extend(filters.sentiment.iter().map(|sentiment| fact("sentiment", sentiment.as_str())));
     facts.extend(filters.action.iter().map(|action| fact("action", action.as_str())));
     facts.extend(asked.lang.map(|lang| fact("lang", lang)));

@@ -119,7 +119,9 @@ fn facts(document: &Document) -> Vec<String> {
     ] {
         out.extend(value.as_ref().map(|value| fact(name, value)));
     }
-    out.extend(document.author.as_ref().map(|author| fact("author", author.trim_start_matches('@'))));
+    out.extend(
+        document.author.as_ref().map(|author| fact("author", author.trim_start_matches('@'))),
+    );
     // The path and every folder above it, so that a folder filter is one term.
     let path = document.path.trim_matches('/');
     out.push(fact("path", path));

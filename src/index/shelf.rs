@@ -84,8 +84,7 @@ pub(crate) const DIMS: usize = 64;
 /// A model for tests: letters and their neighbours, so that like texts are near each other.
 pub(crate) fn embed_one(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0f32; DIMS];
-    let letters: Vec<char> =
-        text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+    let letters: Vec<char> = text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     for pair in letters.windows(3) {
         let hash = pair.iter().fold(17u64, |hash, c| hash.wrapping_mul(31).wrapping_add(*c as u64));
         vector[(hash % DIMS as u64) as usize] += 1.0;

@@ -86,7 +86,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Index {
     /// Opens the index in `root` (`DATA/index`), making it when it is not there. `model` is the
     /// embedder's id and dimensions; without one there are words only.
-    pub fn open(root: &Path, source: Arc<dyn Source>, model: Option<(&str, usize)>) -> Result<Self> {
+    pub fn open(
+        root: &Path,
+        source: Arc<dyn Source>,
+        model: Option<(&str, usize)>,
+    ) -> Result<Self> {
         fs::create_dir_all(root).doing(format!("create `{}`", root.display()))?;
         let vectors = match model {
             Some((id, dims)) => Some(Arc::new(Vectors::open(root, id, dims)?)),
@@ -116,8 +120,8 @@ impl Index {
         loop {
             let usable = builds.current().filter(|name| !Generation::is_torn(root, name));
             if let Some(name) = usable {
-                let opened = Generation::open(root, &name)
-                    .and_then(|build| build.position().map(|_| build));
+                let opened =
+                    Generation::open(root, &name).and_then(|build| build.position().map(|_| build));
                 match opened {
                     Ok(build) => return Ok(build),
                     Err(error) => tracing::warn!(?error, build = name, "the index is made anew"),

@@ -11,7 +11,10 @@ use super::{
     shelf::{DIMS, Shelf, embed, embed_one, page},
     *,
 };
-use crate::domain::{Filters, Kind, Timestamp, query::{Action, Sentiment}};
+use crate::domain::{
+    Filters, Kind, Timestamp,
+    query::{Action, Sentiment},
+};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -23,15 +26,22 @@ fn everything() -> Filters {
     Filters::default()
 }
 
-fn find_with(index: &Index, text: &str, filters: &Filters, phrases: &[&str], excluded: &[&str]) -> Vec<String> {
+fn find_with(
+    index: &Index,
+    text: &str,
+    filters: &Filters,
+    phrases: &[&str],
+    excluded: &[&str],
+) -> Vec<String> {
     assert!(index.ensure_fresh(LONG).unwrap().is_fresh());
     let view = index.view().unwrap();
     let (phrases, excluded): (Vec<String>, Vec<String>) = (
         phrases.iter().map(|p| (*p).to_owned()).collect(),
         excluded.iter().map(|p| (*p).to_owned()).collect(),
     );
-    let narrowing =
-        view.narrow(&Asked { filters, phrases: &phrases, excluded: &excluded, lang: None }).unwrap();
+    let narrowing = view
+        .narrow(&Asked { filters, phrases: &phrases, excluded: &excluded, lang: None })
+        .unwrap();
     let words = view.words(text).unwrap();
     let hits = view.lexical(&words, &narrowing, 50).unwrap();
     hits.iter().map(|hit| hit.id.to_string()).collect()
@@ -129,8 +139,7 @@ fn each_filter_narrows_words_and_vectors_alike() {
     ];
     let near = |filters: &Filters| {
         let view = index.view().unwrap();
-        let narrowing =
-            view.narrow(&Asked::by(filters)).unwrap();
+        let narrowing = view.narrow(&Asked::by(filters)).unwrap();
         let hits = view.nearest(&embed_one("apple"), &narrowing, 100).unwrap();
         hits.iter().map(|hit| hit.id.to_string()).collect::<Vec<_>>()
     };
@@ -257,7 +266,8 @@ fn what_was_not_committed_is_caught_up_after_a_crash() {
     // A process that dies leaves locks free, files unfinished and nothing committed.
     drop(index);
     let build = fs::read_to_string(folder.path().join("current")).unwrap();
-    fs::write(folder.path().join(&build).join("00000000000000000000000000000000.store"), b"half").unwrap();
+    fs::write(folder.path().join(&build).join("00000000000000000000000000000000.store"), b"half")
+        .unwrap();
     let index = open(folder.path(), &shelf);
     assert_eq!(find(&index, "latecomer"), ["p5:c0"]);
     assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);
@@ -320,7 +330,8 @@ fn an_index_that_cannot_be_trusted_is_made_anew() {
     let build = folder.path().join(name());
     fs::write(build.join("boot"), "another boot").unwrap();
     let segment = fs::read_dir(&build).unwrap().map(|entry| entry.unwrap().path());
-    let segment = segment.filter(|path| path.extension().is_some_and(|e| e == "idx")).next().unwrap();
+    let segment =
+        segment.filter(|path| path.extension().is_some_and(|e| e == "idx")).next().unwrap();
     let mut bytes = fs::read(&segment).unwrap();
     bytes[3] ^= 0xff;
     fs::write(&segment, bytes).unwrap();

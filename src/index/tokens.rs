@@ -64,8 +64,8 @@ pub(super) fn question(text: &str) -> Vec<Term> {
 pub(super) fn phrase(text: &str) -> Vec<Vec<(usize, String)>> {
     let mut readings = Vec::new();
     for lang in [Lang::Japanese, Lang::Chinese] {
-        let terms = ANALYSER
-            .with_borrow_mut(|analyser| analyser.terms(text, Some(lang), Mode::Phrase));
+        let terms =
+            ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, Some(lang), Mode::Phrase));
         let first = terms.first().map_or(0, |term| term.position);
         let reading: Vec<(usize, String)> = terms
             .into_iter()

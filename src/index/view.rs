@@ -112,7 +112,12 @@ impl View {
     }
 
     /// The passages of rows, as far as they live and may be answered.
-    fn living(&self, found: &[(f32, u64)], narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
+    fn living(
+        &self,
+        found: &[(f32, u64)],
+        narrowing: &Narrowing,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
         let mut hits = Vec::with_capacity(limit);
         for (cosine, key) in found {
             for address in self.addresses(*key)? {
@@ -157,7 +162,9 @@ impl View {
             let columns = self.cache.columns(segment)?;
             let mut add = |doc| keys.extend(columns.key.first(doc));
             match bits {
-                Some(bits) => bits.iter().filter(|doc| !segment.is_deleted(*doc)).for_each(&mut add),
+                Some(bits) => {
+                    bits.iter().filter(|doc| !segment.is_deleted(*doc)).for_each(&mut add)
+                }
                 None => segment.doc_ids_alive().for_each(&mut add),
             }
         }
@@ -205,10 +212,12 @@ impl View {
             }
         }
         let total = Total { items: first.len(), exact: true };
-        let mut items: Vec<_> = first.into_iter().map(|(pid, (_, date, at))| (date, pid, at)).collect();
+        let mut items: Vec<_> =
+            first.into_iter().map(|(pid, (_, date, at))| (date, pid, at)).collect();
         items.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)));
         items.truncate(limit);
-        let hits: Result<Vec<Hit>> = items.into_iter().map(|(_, _, at)| self.hit(0.0, at)).collect();
+        let hits: Result<Vec<Hit>> =
+            items.into_iter().map(|(_, _, at)| self.hit(0.0, at)).collect();
         Ok((hits?, total))
     }
 

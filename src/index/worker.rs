@@ -80,26 +80,32 @@ impl Index {
         progress: &dyn Fn(u64, u64),
     ) -> Result<()> {
         let Some(vectors) = self.vectors.clone() else { return Ok(()) };
+        let tell = |pending: usize, passages: u64| {
+            vectors.set_pending(pending as u64);
+            let state = vectors.progress(passages);
+            progress(state.done, state.total);
+            state
+        };
         loop {
             let view = self.view()?;
-            if let Some(mut writer) = vectors.writer()? {
-                let pending = missing(&view, &writer)?;
-                vectors.set_pending(pending.len() as u64);
-                let state = vectors.progress(view.passages());
-                progress(state.done, state.total);
-                if pending.is_empty() {
-                    return writer.close();
-                }
-                let round = &pending[..pending.len().min(ROUND)];
-                compute(&view, &mut writer, round, embed, threads.max(1), &AtomicBool::new(false))?;
-            } else {
+            let Some(mut writer) = vectors.writer()? else {
                 thread::sleep(TICK);
                 let state = vectors.progress(view.passages());
                 progress(state.done, state.total);
                 if state.is_complete() {
                     return Ok(());
                 }
+                continue;
+            };
+            let pending = missing(&view, &writer)?;
+            tell(pending.len(), view.passages());
+            let mut left = pending.len();
+            for round in pending.chunks(ROUND) {
+                compute(&view, &mut writer, round, embed, threads.max(1), &AtomicBool::new(false))?;
+                left -= round.len();
+                tell(left, view.passages());
             }
+            return writer.close();
         }
     }
 }
@@ -163,7 +169,9 @@ fn catch_up(
             vectors.set_pending(pending.len() as u64);
         }
     }
-    if !stop.load(Ordering::Acquire) {
+    // At least so many rows are of no living passage.
+    let spare = writer.len().saturating_sub(usize::try_from(view.passages()).unwrap_or(0));
+    if !stop.load(Ordering::Acquire) && spare * 4 > writer.len() {
         let live: Keys = view.living_keys()?.into_iter().map(|(key, ..)| key).collect();
         writer.compact(&live)?;
     }

@@ -57,7 +57,9 @@ impl Answer {
             let instead = expansion.instead.join("`, `");
             let word = &expansion.word;
             notes.push(match expansion.how {
-                How::Prefix => format!("`{word}` occurs nowhere; searched for words that begin with it: `{instead}`"),
+                How::Prefix => format!(
+                    "`{word}` occurs nowhere; searched for words that begin with it: `{instead}`"
+                ),
                 How::Typo => format!("`{word}` occurs nowhere; searched for `{instead}` instead"),
             });
         }
@@ -65,14 +67,22 @@ impl Answer {
             notes.push(format!("not found anywhere: `{}`", self.unknown.join("`, `")));
         }
         if let Some((done, total)) = self.freshness.filling {
-            notes.push(format!("the index is being made: {done} of {total} items can be found so far"));
+            notes.push(format!(
+                "the index is being made: {done} of {total} items can be found so far"
+            ));
         } else if self.freshness.behind > 0 {
-            notes.push(format!("the last {} changes are not in this answer yet; ask again in a moment", self.freshness.behind));
+            notes.push(format!(
+                "the last {} changes are not in this answer yet; ask again in a moment",
+                self.freshness.behind
+            ));
         }
         if let Some(reason) = &self.words_only {
             notes.push(reason.clone());
         } else if let Some(vectors) = self.vectors.filter(|vectors| !vectors.is_complete()) {
-            notes.push(format!("search by meaning covers {} of {} passages so far; words cover all", vectors.done, vectors.total));
+            notes.push(format!(
+                "search by meaning covers {} of {} passages so far; words cover all",
+                vectors.done, vectors.total
+            ));
         }
         notes
     }

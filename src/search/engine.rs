@@ -113,7 +113,9 @@ impl Engine {
         let filters = combine(options.filters, &query.filters)?;
         let nothing = query.is_listing() && query.excluded.is_empty() && is_open(&filters);
         if nothing && options.lang.is_none() {
-            return Err(Error::invalid_params("query is required; it may be left out only with filters"));
+            return Err(Error::invalid_params(
+                "query is required; it may be left out only with filters",
+            ));
         }
         let freshness = self.index.ensure_fresh(self.patience)?;
         let view = self.index.view()?;
@@ -128,13 +130,13 @@ impl Engine {
         }
         let wanted = (options.offset + options.limit) * 4;
         let pool = wanted.max(POOL);
-        let meaning = options.mode != Mode::Lexical && query.text.chars().any(char::is_alphanumeric);
+        let meaning =
+            options.mode != Mode::Lexical && query.text.chars().any(char::is_alphanumeric);
         // The question's vector takes longest: it is computed beside the words.
         let (words, near) = thread::scope(|scope| {
-            let near = meaning
-                .then(|| self.vectorise.as_ref())
-                .flatten()
-                .map(|vectorise| scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool)));
+            let near = meaning.then(|| self.vectorise.as_ref()).flatten().map(|vectorise| {
+                scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool))
+            });
             let words = view.words(&query.text).and_then(|words| {
                 let hits = match options.mode {
                     Mode::Vector => Vec::new(),
@@ -144,7 +146,9 @@ impl Engine {
                 Ok((words, hits, total))
             });
             let near = near.map(|thread| {
-                thread.join().unwrap_or_else(|_| Err(Error::internal("the search by meaning stopped")))
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::internal("the search by meaning stopped")))
             });
             (words, near)
         });
@@ -163,8 +167,7 @@ impl Engine {
         } else {
             options.mode
         };
-        let candidates =
-            weigh(&view, &words, vector.as_deref(), by_words, by_meaning, mode)?;
+        let candidates = weigh(&view, &words, vector.as_deref(), by_words, by_meaning, mode)?;
         let groups = group(candidates);
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
         let page = self.show(&view, &groups, options, mode, &words.terms)?;
@@ -283,12 +286,19 @@ impl Engine {
         })
     }
 
-    fn vectors_like(&self, view: &View, vectorise: &Vectorise, like: Like<'_>) -> Result<Vec<Vec<f32>>> {
+    fn vectors_like(
+        &self,
+        view: &View,
+        vectorise: &Vectorise,
+        like: Like<'_>,
+    ) -> Result<Vec<Vec<f32>>> {
         match like {
             Like::Text(text) if text.chars().any(char::is_alphanumeric) => {
                 Ok(vec![self.vector(vectorise, text, Role::Passage)?])
             }
-            Like::Text(_) => Err(Error::invalid_params("text has no words; give a sentence or more")),
+            Like::Text(_) => {
+                Err(Error::invalid_params("text has no words; give a sentence or more"))
+            }
             Like::Item(pid) => {
                 let mut vectors = view.vectors_of(pid)?;
                 vectors.truncate(COMPARED);
@@ -300,8 +310,11 @@ impl Engine {
                         )));
                     };
                     let passage = view.passage(&hit)?;
-                    let text =
-                        crate::index::embedded_text(&passage.title, &passage.toc_path, &passage.text);
+                    let text = crate::index::embedded_text(
+                        &passage.title,
+                        &passage.toc_path,
+                        &passage.text,
+                    );
                     vectors.push(self.vector(vectorise, &text, Role::Passage)?);
                 }
                 Ok(vectors)
@@ -348,7 +361,8 @@ fn weigh(
     mode: Mode,
 ) -> Result<Vec<Candidate>> {
     let seen: HashSet<_> = by_words.iter().map(|hit| hit.id).collect();
-    let only_near: Vec<Hit> = by_meaning.into_iter().filter(|hit| !seen.contains(&hit.id)).collect();
+    let only_near: Vec<Hit> =
+        by_meaning.into_iter().filter(|hit| !seen.contains(&hit.id)).collect();
     let cosines = match vector {
         Some(vector) => view.cosines(vector, &by_words)?,
         None => vec![None; by_words.len()],

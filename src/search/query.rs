@@ -190,7 +190,9 @@ mod tests {
 
     #[test]
     fn a_plain_question_stays_as_it_is() {
-        for text in ["how do I prune roses?", "как обрезать розы", "バラの剪定", "C++ a:b http://x.y/z"] {
+        for text in
+            ["how do I prune roses?", "как обрезать розы", "バラの剪定", "C++ a:b http://x.y/z"]
+        {
             let query = parse(text).unwrap();
             assert_eq!(query, Query { text: text.to_owned(), ..Query::default() });
         }
@@ -230,7 +232,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_told() {
-        for text in ["kind:novel", "before:yesterday", "after:2025-13-01", "-label:x", "path:a path:b"] {
+        for text in
+            ["kind:novel", "before:yesterday", "after:2025-13-01", "-label:x", "path:a path:b"]
+        {
             assert_eq!(parse(text).unwrap_err().code, Code::InvalidParams, "{text}");
         }
         let error = parse(&"x".repeat(1_000_000)).unwrap_err();

@@ -34,7 +34,8 @@ impl Kernel {
         let mut out = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            let vnni = is_x86_feature_detected!("avx512vnni") && is_x86_feature_detected!("avx512bw");
+            let vnni =
+                is_x86_feature_detected!("avx512vnni") && is_x86_feature_detected!("avx512bw");
             if vnni && dims.is_multiple_of(64) {
                 out.push(Self::Vnni);
             }
@@ -114,8 +115,8 @@ impl Question {
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn vnni(question: &[i8], row: &[u8]) -> i32 {
     use std::arch::x86_64::{
-        __m512i, _mm512_add_epi32, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_reduce_add_epi32,
-        _mm512_setzero_si512,
+        __m512i, _mm512_add_epi32, _mm512_dpbusd_epi32, _mm512_loadu_si512,
+        _mm512_reduce_add_epi32, _mm512_setzero_si512,
     };
     debug_assert!(question.len() == row.len() && row.len().is_multiple_of(64));
     // Two sums, so that one multiplication does not wait for the last.
@@ -169,8 +170,8 @@ unsafe fn avx2(question: &[i16], row: &[u8]) -> i32 {
 #[target_feature(enable = "neon")]
 unsafe fn neon(question: &[i8], row: &[u8]) -> i32 {
     use std::arch::aarch64::{
-        vaddvq_s32, vdupq_n_s32, vdupq_n_u8, veorq_u8, vget_low_s8, vld1q_s8, vld1q_u8, vmull_high_s8,
-        vmull_s8, vpadalq_s16, vreinterpretq_s8_u8,
+        vaddvq_s32, vdupq_n_s32, vdupq_n_u8, veorq_u8, vget_low_s8, vld1q_s8, vld1q_u8,
+        vmull_high_s8, vmull_s8, vpadalq_s16, vreinterpretq_s8_u8,
     };
     debug_assert!(question.len() == row.len() && row.len().is_multiple_of(16));
     let flip = vdupq_n_u8(0x80);

@@ -103,7 +103,12 @@ impl Snapshot {
     }
 
     /// (cosine, key) of the nearest rows, best first.
-    pub(super) fn nearest(&self, vector: &[f32], limit: usize, only: Option<&Keys>) -> Vec<(f32, u64)> {
+    pub(super) fn nearest(
+        &self,
+        vector: &[f32],
+        limit: usize,
+        only: Option<&Keys>,
+    ) -> Vec<(f32, u64)> {
         let asked = Asked::new(vector);
         let found = match only {
             Some(keys) => {
@@ -113,19 +118,15 @@ impl Snapshot {
             }
             None => scan::nearest(&self.rows, &asked, limit),
         };
-        found
-            .into_iter()
-            .map(|(cosine, row)| (cosine, self.rows.key(row as usize)))
-            .collect()
+        found.into_iter().map(|(cosine, row)| (cosine, self.rows.key(row as usize))).collect()
     }
 
     /// The cosines with the rows of these keys, as far as there are any.
     pub(super) fn cosines(&self, vector: &[f32], keys: &[u64]) -> HashMap<u64, f32> {
         let asked = Asked::new(vector);
         let places = self.places.find(&self.rows, keys.iter().copied());
-        let cosine = |(key, row)| {
-            (key, asked.cosine(self.rows.long(row), self.rows.record(row).long_scale))
-        };
+        let cosine =
+            |(key, row)| (key, asked.cosine(self.rows.long(row), self.rows.record(row).long_scale));
         places.into_iter().map(cosine).collect()
     }
 
@@ -143,20 +144,23 @@ impl Snapshot {
 impl Vectors {
     pub(super) fn open(root: &Path, model: &str, dims: usize) -> Result<Self> {
         if dims == 0 || dims > 65_536 {
-            return Err(Error::invalid_params(format!("vectors of `{dims}` dimensions do not exist")));
+            return Err(Error::invalid_params(format!(
+                "vectors of `{dims}` dimensions do not exist"
+            )));
         }
         let plain: String =
             model.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let folder = root.join(format!("vectors-{plain}-{dims}"));
         fs::create_dir_all(&folder).doing(format!("create `{}`", folder.display()))?;
         let rows = Files { folder: folder.join("rows-0"), dims }.map()?;
-        let mapped = Mapped { pointer: Stamp::default(), set: "rows-0".to_owned(), rows, places: Arc::default() };
-        let vectors = Self {
-            folder,
-            dims,
-            mapped: Mutex::new(mapped),
-            pending: AtomicU64::new(UNKNOWN),
+        let mapped = Mapped {
+            pointer: Stamp::default(),
+            set: "rows-0".to_owned(),
+            rows,
+            places: Arc::default(),
         };
+        let vectors =
+            Self { folder, dims, mapped: Mutex::new(mapped), pending: AtomicU64::new(UNKNOWN) };
         vectors.rows()?;
         Ok(vectors)
     }
@@ -244,6 +248,10 @@ pub(super) struct VectorWriter<'a> {
 impl VectorWriter<'_> {
     pub(super) fn has(&self, key: u64) -> bool {
         self.known.contains(&key)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
     }
 
     /// Appends the vectors whose keys are new.

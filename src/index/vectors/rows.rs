@@ -160,13 +160,8 @@ impl Files {
             let start = exact.len();
             codes.extend_from_slice(&coded.short);
             exact.extend(coded.long.iter().flat_map(|value| value.to_le_bytes()));
-            let sum = checksum(
-                *key,
-                coded.short_scale,
-                coded.long_scale,
-                &coded.short,
-                &exact[start..],
-            );
+            let sum =
+                checksum(*key, coded.short_scale, coded.long_scale, &coded.short, &exact[start..]);
             Record {
                 key: *key,
                 short_scale: coded.short_scale,
@@ -176,7 +171,8 @@ impl Files {
             .write(&mut records);
         }
         let files = self.all().doing(what)?;
-        for ((mut file, bytes), width) in files.iter().zip([codes, exact, records]).zip(self.widths())
+        for ((mut file, bytes), width) in
+            files.iter().zip([codes, exact, records]).zip(self.widths())
         {
             use std::io::{Seek, SeekFrom, Write};
             file.seek(SeekFrom::Start(width * count as u64)).doing(what)?;

@@ -54,7 +54,9 @@ impl Best {
 
     fn cut(&mut self) {
         if self.kept.len() > self.limit {
-            self.kept.select_nth_unstable_by(self.limit - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            self.kept.select_nth_unstable_by(self.limit - 1, |a, b| {
+                b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+            });
             self.kept.truncate(self.limit);
             self.floor = self.kept[self.limit - 1].0;
         }
@@ -85,9 +87,8 @@ pub(super) fn nearest(rows: &Rows, asked: &Asked, limit: usize) -> Vec<(f32, u32
     let cores = thread::available_parallelism().map_or(1, |count| count.get().min(4));
     let parts = (rows.count / WORTH_THREADS + 1).min(cores);
     let length = rows.count.div_ceil(parts);
-    let mut bounds: Vec<_> = (0..parts)
-        .map(|part| (part * length, ((part + 1) * length).min(rows.count)))
-        .collect();
+    let mut bounds: Vec<_> =
+        (0..parts).map(|part| (part * length, ((part + 1) * length).min(rows.count))).collect();
     let own = bounds.pop().unwrap_or((0, rows.count));
     let coarse = thread::scope(|scope| {
         let others: Vec<_> = bounds

@@ -39,7 +39,8 @@ fn the_best_ten_are_those_of_exact_arithmetic() {
     let mut worst = 0.0f32;
     for _ in 0..50 {
         let question = random.vector(384);
-        let mut exact: Vec<_> = rows.iter().map(|(key, row)| (cosine(&question, row), *key)).collect();
+        let mut exact: Vec<_> =
+            rows.iter().map(|(key, row)| (cosine(&question, row), *key)).collect();
         exact.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut found = snapshot.nearest(&question, 40, None);
         found.truncate(10);
