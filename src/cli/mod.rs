@@ -2,6 +2,7 @@
 //! doors as an agent does.
 
 mod bar;
+mod bench;
 mod call;
 mod client;
 mod completions;
@@ -87,6 +88,8 @@ enum Command {
     Client(client::Client),
     /// Measure how well search finds what people judged relevant
     Eval(eval::Eval),
+    /// Measure how fast it is on this machine
+    Bench(bench::Bench),
     /// Print the completions of a shell
     Completions(completions::Completions),
 }
@@ -104,6 +107,7 @@ pub fn main() -> ExitCode {
         Command::Status(command) => command.run(&cli.common),
         Command::Vault(command) => command.run(&cli.common),
         Command::Eval(command) => command.run(&cli.common),
+        Command::Bench(command) => command.run(&cli.common),
         Command::Import(command) => command.run(&cli.common),
         Command::Export(command) => command.run(&cli.common),
         Command::Doctor(command) => command.run(&cli.common),
