@@ -33,7 +33,10 @@ fn found(client: &mut Client, query: &str) -> BTreeSet<String> {
 fn a_hundred_kills_lose_nothing() {
     let home = Home::new();
     for number in 0..30 {
-        home.note(&format!("n{number}.md"), &format!("# Заметка {number}\n\nСлово общее и word{number} и 単語。\n"));
+        home.note(
+            &format!("n{number}.md"),
+            &format!("# Заметка {number}\n\nСлово общее и word{number} и 単語。\n"),
+        );
     }
     let mut dice = Dice(0x5eed_1234_abcd);
     // What was acknowledged: a word, and the card that has it.
@@ -44,7 +47,8 @@ fn a_hundred_kills_lose_nothing() {
         let mut making = format!("r{round}");
         for change in 0..1 + dice.roll(4) {
             let word = format!("unique{round}x{change}");
-            let made = client.call("create_note", json!({ "content": format!("общее {word} 単語") }));
+            let made =
+                client.call("create_note", json!({ "content": format!("общее {word} 単語") }));
             acknowledged.push((word, made["structuredContent"]["id"].as_str().unwrap().to_owned()));
             making += &format!("-{change}");
         }
@@ -55,7 +59,10 @@ fn a_hundred_kills_lose_nothing() {
             deleted.push(word);
         }
         let number = dice.roll(30);
-        home.note(&format!("n{number}.md"), &format!("# Заметка {number}\n\nСлово общее и word{number} {making} 単語。\n"));
+        home.note(
+            &format!("n{number}.md"),
+            &format!("# Заметка {number}\n\nСлово общее и word{number} {making} 単語。\n"),
+        );
         // While the change log is followed and committed, or a little later.
         std::thread::sleep(Duration::from_micros(dice.roll(80_000)));
         client.child.kill().unwrap();
@@ -70,11 +77,13 @@ fn a_hundred_kills_lose_nothing() {
         assert!(found(&mut client, &format!("\"{word}\"")).is_empty(), "{word} is still found");
     }
     let queries = ["общее", "単語", "word7", "заметка 3", "unique50x0"];
-    let before: Vec<BTreeSet<String>> = queries.iter().map(|query| found(&mut client, query)).collect();
+    let before: Vec<BTreeSet<String>> =
+        queries.iter().map(|query| found(&mut client, query)).collect();
     drop(client);
     home.say(&["index", "--rebuild", "--words"]);
     let mut client = home.stdio();
-    let after: Vec<BTreeSet<String>> = queries.iter().map(|query| found(&mut client, query)).collect();
+    let after: Vec<BTreeSet<String>> =
+        queries.iter().map(|query| found(&mut client, query)).collect();
     assert_eq!(before, after);
     let status: Value = serde_json::from_str(&home.say(&["status", "--json"])).unwrap();
     assert_eq!(status["cards"], acknowledged.len(), "{status}");

@@ -160,7 +160,6 @@ impl Client {
         self.lines.recv_timeout(PATIENCE).expect("an answer in time")
     }
 
-
     pub fn read(&mut self) -> Value {
         let line = self.line();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("not JSON ({error}): {line}"))
@@ -254,10 +253,8 @@ impl Server {
         let mut address = None;
         let mut line = String::new();
         while address.is_none() && stdout.read_line(&mut line).unwrap() > 0 {
-            address = line
-                .trim()
-                .strip_prefix("notewell is listening on http://")
-                .map(str::to_owned);
+            address =
+                line.trim().strip_prefix("notewell is listening on http://").map(str::to_owned);
             line.clear();
         }
         Self { child, address: address.expect("the server says where it listens") }

@@ -78,8 +78,7 @@ impl App {
         let owner = view.caller.is_owner() && view.author.is_none();
         let own = self.prompts.find(name)?.filter(|stored| owner || !stored.origin.is_user());
         if let Some(stored) = own {
-            let notes =
-                |path: &str, heading: Option<&str>| self.section_text(path, heading, view);
+            let notes = |path: &str, heading: Option<&str>| self.section_text(path, heading, view);
             let messages = super::render(&stored.prompt, arguments, &notes)?;
             // A disk that cannot take what was typed is no reason to withhold the prompt.
             if owner && let Err(error) = self.prompts.remember(name, arguments) {

@@ -85,11 +85,6 @@ impl Embedded {
     pub fn instructions(&self) -> &'static str {
         self.kernel.unwrap_or_else(Kernel::best).name()
     }
-
-    /// The tokens of a passage that the model reads, what it leaves out of a long one aside.
-    pub fn tokens(&self, passage: &str) -> Result<usize> {
-        Ok(model()?.tokenizer.encode("passage: ", passage, LIMIT).len())
-    }
 }
 
 impl Default for Embedded {

@@ -21,8 +21,7 @@ use axum::{
     routing::{any, get, post},
 };
 use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService,
-    session::local::LocalSessionManager,
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -68,17 +67,15 @@ impl Server {
         let drain = Duration::from_secs(self.app.config.server.drain_seconds);
         let router = router(self.app, self.address, closing.clone());
         let stopping = closing.clone();
-        let served = axum::serve(
-            self.listener,
-            router.into_make_service_with_connect_info::<SocketAddr>(),
-        )
-        .with_graceful_shutdown(async move {
-            stop.await;
-            tracing::info!("shutting down: finishing what was accepted");
-            // Streams never end by themselves; requests under way do.
-            stopping.cancel();
-        })
-        .into_future();
+        let served =
+            axum::serve(self.listener, router.into_make_service_with_connect_info::<SocketAddr>())
+                .with_graceful_shutdown(async move {
+                    stop.await;
+                    tracing::info!("shutting down: finishing what was accepted");
+                    // Streams never end by themselves; requests under way do.
+                    stopping.cancel();
+                })
+                .into_future();
         let mut served = std::pin::pin!(served);
         tokio::select! {
             result = &mut served => return result.doing("serve HTTP"),
