@@ -103,7 +103,11 @@ impl Source for Sources {
             Kind::Prompt => Ok(self
                 .prompts
                 .find(&item.key)?
-                .map(|stored| prompts::document(&stored.prompt, pid))),
+                .map(|stored| {
+                    let mut document = prompts::document(&stored.prompt, pid);
+                    document.archived = !stored.origin.is_user();
+                    document
+                })),
             Kind::Bookmark => Ok(None),
         }
     }

@@ -11,6 +11,7 @@ use crate::domain::{Result, error::Doing};
 const MOST: usize = 8;
 /// Shorter beginnings mean nothing.
 const SHORTEST_PREFIX: usize = 3;
+/// Of the word and of what stands in for it: most short words are one letter from another word.
 const SHORTEST_TYPO: usize = 4;
 
 /// How a word was replaced.
@@ -37,8 +38,9 @@ pub(super) fn expand(
     term: &str,
 ) -> Result<Option<(How, Vec<String>)>> {
     let length = term.chars().count();
-    // A pair of Han or kana characters is not a word that can be misspelt.
-    if term.chars().any(is_unspaced) {
+    // A pair of Han or kana characters is not a word that can be misspelt, and another number is
+    // another number.
+    if term.chars().any(|c| is_unspaced(c) || c.is_numeric()) {
         return Ok(None);
     }
     if length >= SHORTEST_PREFIX {
@@ -110,8 +112,13 @@ fn misspelt(
         let terms = segment.inverted_index(field).doing(what)?;
         let automaton = query.automaton().doing(what)?;
         let mut stream = terms.terms().search(automaton).into_stream().doing(what)?;
+        // People mistype the first letter least of all.
+        let first = word.chars().next();
         while stream.advance() {
-            if let Ok(term) = str::from_utf8(stream.key()) {
+            if let Ok(term) = str::from_utf8(stream.key())
+                && term.chars().next() == first
+                && term.chars().count() >= SHORTEST_TYPO
+            {
                 *counts.entry(term.to_owned()).or_default() += u64::from(stream.value().doc_freq);
             }
         }

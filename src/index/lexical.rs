@@ -89,6 +89,8 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     };
     let mut seen = HashSet::new();
     let mut found: Vec<(u64, String, f32, Vec<Field>)> = Vec::new();
+    // How common each typed word is: a form of it in one language is no rarer than the word.
+    let mut common: HashMap<String, u64> = HashMap::new();
     let mut missing: Vec<(String, String)> = Vec::new();
     // The typed words of which at least one form occurs: their other forms need no replacing.
     let mut known = HashSet::new();
@@ -101,6 +103,13 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         }
         let (most, occurs) = frequency(searcher, &weighted, &token.term)?;
         let typed = text.get(token.range.clone()).unwrap_or(&token.term).to_owned();
+        let most = match token.kind {
+            Kind::Form(_) => most.max(common.get(&typed).copied().unwrap_or_default()),
+            _ => most,
+        };
+        if token.kind == Kind::Word {
+            common.insert(typed.clone(), most);
+        }
         if !occurs.is_empty() {
             known.insert(typed);
             found.push((most, token.term, tokens::weight(token.kind), occurs));

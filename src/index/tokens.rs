@@ -44,19 +44,31 @@ pub(super) fn language(document: &Document) -> Lang {
     })
 }
 
-/// What a term of a question counts, by how it came about.
+/// What a term of a question counts, by how it came about; measured on the judged sets.
 pub(super) fn weight(kind: Kind) -> f32 {
     match kind {
-        Kind::Word | Kind::Gram | Kind::Single | Kind::Emoji => 1.0,
+        Kind::Word | Kind::Gram | Kind::Emoji | Kind::Whole => 1.0,
+        // A single character of a word that its pairs say better.
+        Kind::Single => 0.5,
         // An alternative: where it matches, the word usually does too.
-        Kind::Form(_) | Kind::Variant | Kind::Whole => 0.5,
-        Kind::Part => 0.5,
+        Kind::Form(_) | Kind::Variant => 0.5,
+        Kind::Part => 0.3,
     }
 }
 
-/// The terms of a question, in order.
+/// The terms of a question, in order. English and Russian words that only hold a sentence together
+/// are left out, unless there are no others: they match everything and mean nothing. (Japanese ones
+/// are kept: cut into pairs of characters they are part of the words around them.)
 pub(super) fn question(text: &str) -> Vec<Term> {
-    ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, None, Mode::Query))
+    let terms = ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, None, Mode::Query));
+    let is_filler = |term: &Term| {
+        let typed = text.get(term.range.clone()).unwrap_or_default();
+        [Lang::English, Lang::Russian].iter().any(|lang| text::is_stop_word(typed, Some(*lang)))
+    };
+    match terms.iter().all(is_filler) {
+        true => terms,
+        false => terms.into_iter().filter(|term| !is_filler(term)).collect(),
+    }
 }
 
 /// The terms of a phrase with their distances from the first; several ways to read it where Chinese

@@ -11,6 +11,10 @@ pub(super) const STRONG: f32 = 20.0;
 /// A passage that has none of the words must be at least this near to be shown at all.
 pub(super) const NEAR: f32 = 0.2;
 
+/// How fast relevance grows with the score: at 0.5 (a strong match of words or meaning alone) it is
+/// two thirds.
+const STEEP: f32 = 2.2;
+
 /// Which sides are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
@@ -51,19 +55,14 @@ impl Evidence {
         }
     }
 
-    /// 0 to 1, comparable between questions. Each side saturates: twice as many rare words do not
-    /// make a passage twice as relevant.
+    /// 0 to 1, comparable between questions, and in the order of the score: it saturates, because
+    /// twice as many rare words do not make a passage twice as relevant.
     pub fn relevance(&self, mode: Mode) -> f32 {
-        let words = self.words / (self.words + STRONG / 2.0);
-        let near = self.cosine.unwrap_or(0.0).clamp(0.0, 1.0);
+        let score = self.score(mode).max(0.0);
         match mode {
-            Mode::Lexical => words,
-            Mode::Vector => near,
-            // Sure of one side is fairly sure; sure of both is surer.
-            Mode::Hybrid => {
-                let (more, less) = if words > near { (words, near) } else { (near, words) };
-                more + (1.0 - more) * less / 2.0
-            }
+            // A cosine is on that scale already.
+            Mode::Vector => score.min(1.0),
+            Mode::Lexical | Mode::Hybrid => 1.0 - (-STEEP * score).exp(),
         }
     }
 }

@@ -152,14 +152,14 @@ fn html_is_safe_and_links_lead_somewhere() {
     let home = Home::new();
     home.note(
         "a.md",
-        "# A\n\n<script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1)) [[b|to b]] [[c]]\n\n![[b#Part]]\n",
+        "# A\n\nText <script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1)) [[b|to b]] [[c]]\n\n<div onclick=\"alert(1)\">raw</div>\n\n![[b#Part]]\n",
     )
     .note("b.md", "# B\n\n## Part\n\nEmbedded words. ![[a]]\n");
     home.say(&["doctor"]);
     let mut client = home.stdio();
     let html = client.call("note_html", json!({ "path": "a.md" }));
     let html = text(&html);
-    for bad in ["<script", "onerror", "javascript:"] {
+    for bad in ["<script", "onerror", "javascript:", "onclick"] {
         assert!(!html.contains(bad), "{html}");
     }
     assert!(html.contains("/b.md\"") && html.contains(">to b</a>"), "{html}");

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Ranks kept for each question: what a run file holds.
-pub const DEPTH: usize = 20;
+pub const DEPTH: usize = 99;
 
 /// What an evaluation needs of the model.
 #[derive(Clone)]

@@ -34,7 +34,7 @@ struct Item {
     path: String,
     url: String,
     /// 0 to 1, comparable between queries.
-    relevance: f32,
+    relevance: f64,
     /// The headings of the item's first level.
     toc: Vec<String>,
     matches: Vec<Passage>,
@@ -139,7 +139,7 @@ impl Results<'_, '_> {
             url: app.url(found.kind, found.pid, &found.path),
             title: found.title,
             path: found.path,
-            relevance: (found.relevance * 1000.0).round() / 1000.0,
+            relevance: (f64::from(found.relevance) * 1000.0).round() / 1000.0,
             toc: toc.unwrap_or_default(),
             matches: found
                 .matches

@@ -86,8 +86,16 @@ impl Tool for Search {
                 "query has more than {most} characters; ask in fewer words, or use `similar` for a long text"
             )));
         }
+        let is_word = |c: char| c.is_alphanumeric() || !(c.is_ascii() || c.is_whitespace());
+        if !self.query.trim().is_empty() && !self.query.chars().any(is_word) {
+            return Err(Error::invalid_params(
+                "query has no words, only punctuation; write what you are looking for",
+            ));
+        }
         let query = search::parse(&self.query)?;
         let mut filters = self.filters.unwrap_or_default().check()?;
+        // Prompts that came with the program are there for whoever asks for prompts.
+        filters.archived |= filters.kinds == [Kind::Prompt] || query.filters.kinds == [Kind::Prompt];
         cx.view().narrow(&mut filters);
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;
