@@ -409,6 +409,27 @@ fn a_rebuild_is_searched_only_when_it_is_whole() {
 }
 
 #[test]
+fn a_build_of_an_older_analyser_answers_until_its_successor_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = library();
+    let index = open(folder.path(), &shelf);
+    index.ensure_fresh(LONG).unwrap();
+    drop(index);
+    let name = fs::read_to_string(folder.path().join("current")).unwrap();
+    let old = "terms-1-0-1";
+    fs::rename(folder.path().join(name), folder.path().join(old)).unwrap();
+    fs::write(folder.path().join("current"), old).unwrap();
+    let index = open(folder.path(), &shelf);
+    assert!(index.status().unwrap().outdated);
+    assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);
+    index.tend(LONG).unwrap();
+    let status = index.status().unwrap();
+    assert!(!status.outdated && status.passages == 7, "{status:?}");
+    assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);
+    assert!(!folder.path().join(old).exists());
+}
+
+#[test]
 fn vectors_follow_and_never_point_at_what_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let shelf = library();
