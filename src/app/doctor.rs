@@ -47,7 +47,10 @@ impl App {
         let probe = tempfile::NamedTempFile::new_in(&self.config.data);
         let error = probe.err()?;
         Some(Finding::wrong(
-            format!("the data directory `{}` cannot be written: {error}", self.config.data.display()),
+            format!(
+                "the data directory `{}` cannot be written: {error}",
+                self.config.data.display()
+            ),
             "make it writable for this account, or name another with `--data DIR`",
         ))
     }

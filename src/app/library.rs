@@ -120,7 +120,8 @@ impl App {
         {
             return Ok(library.clone());
         }
-        let library = Arc::new(Library::new(self.store.pages.list(None, usize::MAX >> 1, false)?));
+        let library =
+            Arc::new(Library::new(self.store.pages.list(None, usize::MAX >> 1, false)?));
         *kept = Some((head, library.clone()));
         Ok(library)
     }

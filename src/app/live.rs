@@ -175,7 +175,9 @@ impl App {
             let methods = app.methods(&super::methods::OWNER)?;
             let names = methods
                 .into_iter()
-                .map(|method| format!("{} {} {:?}", method.name, method.description, method.arguments))
+                .map(|method| {
+                    format!("{} {} {:?}", method.name, method.description, method.arguments)
+                })
                 .collect();
             Ok((names, app.sources.store.items.count(Some(Kind::Page))?))
         };

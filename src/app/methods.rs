@@ -86,9 +86,9 @@ impl App {
             Part::Variable { name, default, .. } => match arguments.get(name) {
                 Some(Value::String(text)) => Ok(text.clone().into()),
                 Some(other) => Ok(other.to_string().into()),
-                None => default.map(Into::into).ok_or_else(|| {
-                    Error::invalid_params(format!("{name} is required"))
-                }),
+                None => default
+                    .map(Into::into)
+                    .ok_or_else(|| Error::invalid_params(format!("{name} is required"))),
             },
             Part::Note { path, heading, default, .. } => {
                 match (self.section_text(path, heading, view), default) {
@@ -180,7 +180,9 @@ impl App {
         view: &View<'_>,
     ) -> Result<String> {
         let missing = || {
-            Error::invalid_params(format!("the template embeds `{path}`, and there is no such note"))
+            Error::invalid_params(format!(
+                "the template embeds `{path}`, and there is no such note"
+            ))
         };
         let pid = self.find_path(path)?.ok_or_else(missing)?;
         let opened = self.open_pid(pid, view)?.ok_or_else(missing)?;
@@ -205,7 +207,9 @@ fn complaint(name: &str, taken: bool, built_in: bool) -> Option<String> {
         ));
     }
     if built_in {
-        return Some(format!("mcp_method `{name}` is a tool that Notewell has; choose another name"));
+        return Some(format!(
+            "mcp_method `{name}` is a tool that Notewell has; choose another name"
+        ));
     }
     taken.then(|| format!("mcp_method `{name}` is another page's already; choose another name"))
 }

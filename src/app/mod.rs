@@ -32,7 +32,11 @@ use self::{library::Library, live::Live, methods::Method, view::View};
 use crate::{
     config::{self, Config, EmbedProvider},
     domain::{Caller, Error, Result},
-    embed::{self, Embedder, Role},
+    embed::{
+        Embedder, Role,
+        embedded::Embedded,
+        http::{Http, Provider},
+    },
     index::{self, Index},
     search::{self, Engine},
     store::{self, jsonl::JsonlPrompts},
@@ -141,8 +145,14 @@ fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
 fn embedder(config: &config::Embed) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(match config.provider {
         EmbedProvider::None => None,
-        EmbedProvider::Embedded => Some(Arc::new(embed::embedded::Embedded::new())),
-        EmbedProvider::Http => None,
+        EmbedProvider::Embedded => Some(Arc::new(Embedded::new())),
+        EmbedProvider::Http => Some(Arc::new(Http::new(Provider {
+            url: config.url.clone(),
+            model: config.model.clone(),
+            dims: config.dims,
+            key: config::embed_key(config)?,
+            timeout: Duration::from_secs(config.timeout_seconds),
+        })?)),
     })
 }
 

@@ -224,10 +224,7 @@ impl App {
 
 /// What may stand unescaped in a part of a path.
 fn encode(part: &str) -> String {
-    const KEEP: percent_encoding::AsciiSet = percent_encoding::NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'_')
-        .remove(b'.')
-        .remove(b'~');
+    const KEEP: percent_encoding::AsciiSet =
+        percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
     percent_encoding::utf8_percent_encode(part, &KEEP).to_string()
 }

@@ -56,7 +56,10 @@ impl Resolve for Links<'_> {
         let opened = self.app.open_pid(page.pid, &self.view).ok()??;
         if let Some(id) = &target.block {
             let block = opened.note.block_ids().iter().find(|block| block.id == *id)?;
-            return opened.text.get(block.range.clone()).map(|text| Embedded::Markdown(text.into()));
+            return opened
+                .text
+                .get(block.range.clone())
+                .map(|text| Embedded::Markdown(text.into()));
         }
         let section = opened.note.outline.find(&target.heading).ok()?;
         Some(Embedded::Markdown(opened.note.section(&opened.text, section).to_owned()))

@@ -54,7 +54,9 @@ impl App {
         let cursor = Cursor::read(cursor)?;
         let mut after = match cursor.0 {
             Some(pid) => Some(Pid(pid.parse().map_err(|_| {
-                Error::invalid_params("cursor is not one that this server gave; start again without it")
+                Error::invalid_params(
+                    "cursor is not one that this server gave; start again without it",
+                )
             })?)),
             None => None,
         };

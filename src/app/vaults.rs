@@ -140,7 +140,9 @@ impl Sources {
         }
         let mut fresh: HashMap<String, NewPage> = read
             .into_iter()
-            .filter_map(|(at, page)| page.ok().map(|page| (files[at].path.as_str().to_owned(), page)))
+            .filter_map(|(at, page)| {
+                page.ok().map(|page| (files[at].path.as_str().to_owned(), page))
+            })
             .collect();
         let mut position = 0;
         files.retain(|_| {
@@ -258,9 +260,8 @@ impl Sources {
     pub fn root(&self, vault: &str) -> Result<PathBuf> {
         let rows = self.store.pages.vaults()?;
         let row = rows.into_iter().find(|row| row.name == vault);
-        row.map(|row| row.root).ok_or_else(|| {
-            Error::internal(format!("the vault `{vault}` is not known any more"))
-        })
+        row.map(|row| row.root)
+            .ok_or_else(|| Error::internal(format!("the vault `{vault}` is not known any more")))
     }
 
     /// The text of a page as it is on disk now.
@@ -272,9 +273,8 @@ impl Sources {
 
 pub(super) fn read_text(root: &Path, row: &PageRow, limit: u64) -> Result<TextFile> {
     let path = &row.facts.page.path;
-    vault::read(&vault::locate(root, path), limit).map_err(|reason| {
-        Error::internal(format!("could not read the note `{path}`: {reason}"))
-    })
+    vault::read(&vault::locate(root, path), limit)
+        .map_err(|reason| Error::internal(format!("could not read the note `{path}`: {reason}")))
 }
 
 fn seen(file: &Found, hash: Option<[u8; 32]>) -> Seen<'_> {

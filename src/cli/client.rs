@@ -37,7 +37,9 @@ impl Client {
         let (key, place) = match self.name {
             Name::ClaudeDesktop => ("mcpServers", claude_desktop_file()),
             Name::ClaudeCode => ("mcpServers", Some(PathBuf::from(".mcp.json"))),
-            Name::Cursor => ("mcpServers", config::home().map(|home| home.join(".cursor/mcp.json"))),
+            Name::Cursor => {
+                ("mcpServers", config::home().map(|home| home.join(".cursor/mcp.json")))
+            }
             Name::Vscode => ("servers", Some(PathBuf::from(".vscode/mcp.json"))),
             Name::N8n => return self.n8n(common),
         };

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, out};
+use super::{Common, bar::Bar, out, prompt};
 use crate::{app::cards::Format, domain::Result};
 
 #[derive(Args)]
@@ -21,6 +21,14 @@ enum What {
         #[arg(long)]
         format: Option<Format>,
     },
+    /// Your prompts as one JSONL or CSV file, or as a folder of Markdown files
+    Prompts {
+        /// A file that ends in `.jsonl` or `.csv`, or a folder
+        path: PathBuf,
+        /// The built-in prompts too
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 impl Export {
@@ -37,6 +45,7 @@ impl Export {
                 let exported = exported?;
                 out::say(format_args!("{} cards in `{}`", exported.cards, exported.path.display()));
             }
+            What::Prompts { path, all } => prompt::export(&app, &path, all)?,
         }
         Ok(())
     }

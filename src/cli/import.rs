@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, out};
+use super::{Common, bar::Bar, out, prompt};
 use crate::{app::cards::Report, domain::Result};
 
 #[derive(Args)]
@@ -19,6 +19,12 @@ enum What {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
+    /// Prompts from CSV, JSONL or JSON (also with .gz), Markdown files or folders of them
+    Prompts {
+        /// Files or folders
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
 }
 
 impl Import {
@@ -30,6 +36,12 @@ impl Import {
                 let report = app.cards.import(&paths, &bar);
                 bar.finish();
                 tell(&report?);
+            }
+            What::Prompts { paths } => {
+                let bar = Bar::new();
+                let report = app.import_prompts(&paths, &bar);
+                bar.finish();
+                prompt::tell_import(&report?);
             }
         }
         Ok(())

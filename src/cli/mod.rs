@@ -2,6 +2,7 @@
 //! doors as an agent does.
 
 mod bar;
+mod bench;
 mod call;
 mod client;
 mod completions;
@@ -12,6 +13,7 @@ mod import;
 mod index;
 mod mcp;
 mod out;
+mod prompt;
 mod search;
 mod serve;
 mod status;
@@ -78,12 +80,16 @@ enum Command {
     Export(export::Export),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
+    /// List, show, render, edit and restore prompts, and keep slash-command files
+    Prompt(prompt::PromptCommand),
     /// Make, list and revoke the tokens of HTTP callers
     Token(token::Token),
     /// Print the set-up of a client, or write it into the client's file
     Client(client::Client),
     /// Measure how well search finds what people judged relevant
     Eval(eval::Eval),
+    /// Measure how fast it is on this machine
+    Bench(bench::Bench),
     /// Print the completions of a shell
     Completions(completions::Completions),
 }
@@ -101,9 +107,11 @@ pub fn main() -> ExitCode {
         Command::Status(command) => command.run(&cli.common),
         Command::Vault(command) => command.run(&cli.common),
         Command::Eval(command) => command.run(&cli.common),
+        Command::Bench(command) => command.run(&cli.common),
         Command::Import(command) => command.run(&cli.common),
         Command::Export(command) => command.run(&cli.common),
         Command::Doctor(command) => command.run(&cli.common),
+        Command::Prompt(command) => command.run(&cli.common),
         Command::Token(command) => command.run(&cli.common),
         Command::Client(command) => command.run(&cli.common),
         Command::Completions(command) => command.run(),

@@ -20,8 +20,9 @@ impl Status {
         app.sources.register_vaults()?;
         let status = app.status()?;
         if self.json {
-            let value = serde_json::to_value(&status)
-                .map_err(|error| Error::internal("could not write the status").with_source(error))?;
+            let value = serde_json::to_value(&status).map_err(|error| {
+                Error::internal("could not write the status").with_source(error)
+            })?;
             out::say(format_args!("{value:#}"));
             return Ok(());
         }
@@ -32,7 +33,10 @@ impl Status {
                 (true, None) => "not read yet".to_owned(),
                 (true, Some(seen)) => format!("read {seen}"),
             };
-            out::say(format_args!("vault {}: {} pages, {state}, {}", vault.name, vault.pages, vault.root));
+            out::say(format_args!(
+                "vault {}: {} pages, {state}, {}",
+                vault.name, vault.pages, vault.root
+            ));
         }
         out::say(format_args!(
             "{} pages, {} cards, {} prompts, {} bookmarks in {} passages",

@@ -48,7 +48,9 @@ impl Vault {
                         "no vault is called `{name}`; `notewell vault list` names them"
                     )));
                 }
-                out::say(format_args!("`{name}` is not read any more; its files were not touched."));
+                out::say(format_args!(
+                    "`{name}` is not read any more; its files were not touched."
+                ));
             }
         }
         Ok(())

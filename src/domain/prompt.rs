@@ -472,7 +472,8 @@ fn invalid(message: &str) -> Error {
     Error::new(Code::InvalidParams, message)
 }
 
-fn given<'de, T, D>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
+/// Tells a field that is `null` from one that is not there.
+pub(crate) fn given<'de, T, D>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,

@@ -6,7 +6,7 @@
 //! downloads anything; `provider = "none"` is simply no `Embedder`.
 
 pub mod embedded;
-//pub mod http;
+pub mod http;
 
 #[cfg(test)]
 mod suite;

@@ -22,7 +22,12 @@ pub struct Call<'a> {
 
 impl Default for Call<'_> {
     fn default() -> Self {
-        Self { toolsets: Toolsets::ALL, author: None, progress: &Silent, patience: Patience::default() }
+        Self {
+            toolsets: Toolsets::ALL,
+            author: None,
+            progress: &Silent,
+            patience: Patience::default(),
+        }
     }
 }
 

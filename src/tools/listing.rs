@@ -79,16 +79,16 @@ pub fn list(
     let mut listed: Vec<Listed> = built_in.collect();
     if toolsets.with(&app.config.toolsets).has(Toolset::Vault) {
         let methods = app.methods(&cx.view())?;
-        listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(|method| {
-            Listed {
+        listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(
+            |method| Listed {
                 input: method.schema(),
                 name: method.name,
                 title: method.title,
                 description: method.description,
                 output: None,
                 effect: Effect::Reads,
-            }
-        }));
+            },
+        ));
     }
     Ok(listed)
 }

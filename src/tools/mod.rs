@@ -12,6 +12,7 @@ mod arguments;
 mod cards;
 mod door;
 mod listing;
+mod prompts;
 pub mod schema;
 mod vault;
 
@@ -146,6 +147,9 @@ pub const TABLE: &[Entry] = &[
     entry::<cards::GetLabels>(),
     entry::<cards::TogglePin>(),
     entry::<cards::ToggleArchive>(),
+    entry::<prompts::create::CreatePrompt>(),
+    entry::<prompts::update::UpdatePrompt>(),
+    entry::<prompts::delete::DeletePrompt>(),
 ];
 
 /// Names that no page can take for its own.

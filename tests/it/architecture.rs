@@ -92,7 +92,9 @@ fn no_room_uses_a_later_one() {
             continue;
         }
         let source = std::fs::read_to_string(file).unwrap();
-        wrong.extend(upward(room, &source).into_iter().map(|what| format!("{}: {what}", inside.display())));
+        wrong.extend(
+            upward(room, &source).into_iter().map(|what| format!("{}: {what}", inside.display())),
+        );
     }
     assert!(files.len() > 50, "the sources were not found");
     assert!(wrong.is_empty(), "imports that point the wrong way:\n{}", wrong.join("\n"));

@@ -19,10 +19,19 @@ fn stdio_answers_and_survives() {
         ("{\"jsonrpc\":\"2.0\",\"id\":[],\"method\":\"ping\"}", -32600),
         ("[]", -32600),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}", -32601),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":5}}", -32602),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":5}}",
+            -32602,
+        ),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[1]}", -32602),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"!\"}}", -32602),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"no_such\"}}", -32601),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"!\"}}",
+            -32602,
+        ),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"no_such\"}}",
+            -32601,
+        ),
     ] {
         client.write(format!("{line}\n").as_bytes());
         let answer = client.read();
@@ -39,13 +48,22 @@ fn arguments_are_named_in_the_complaint() {
     for (arguments, message) in [
         (json!({}), "Invalid params: query is required"),
         (json!({ "query": 5 }), "Invalid params: query must be a string, not a number"),
-        (json!({ "query": "a", "limit": "ten" }), "Invalid params: limit must be an integer, not a string"),
+        (
+            json!({ "query": "a", "limit": "ten" }),
+            "Invalid params: limit must be an integer, not a string",
+        ),
     ] {
         assert_eq!(client.refused("search", arguments)["message"], message);
     }
     let unknown = client.refused("search", json!({ "query": "a", "qeury": "b" }));
     assert_eq!(unknown["code"], -32602);
-    assert!(unknown["message"].as_str().unwrap().starts_with("Invalid params: unknown argument `qeury`; this tool takes `query`"), "{unknown}");
+    assert!(
+        unknown["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("Invalid params: unknown argument `qeury`; this tool takes `query`"),
+        "{unknown}"
+    );
 }
 
 #[test]

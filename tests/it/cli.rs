@@ -19,7 +19,8 @@ fn call_is_the_same_door() {
 #[test]
 fn a_token_is_shown_once() {
     let home = Home::new();
-    let out = home.say(&["token", "create", "--scope", "reader", "--name", "ann", "--expires", "90d"]);
+    let out =
+        home.say(&["token", "create", "--scope", "reader", "--name", "ann", "--expires", "90d"]);
     let secret = out.split_whitespace().last().unwrap();
     assert!(secret.starts_with("nw_") && secret.len() > 40, "{out}");
     let list = home.say(&["token", "list"]);
@@ -60,7 +61,10 @@ fn doctor_names_what_is_wrong() {
 fn a_client_is_set_up_and_its_file_kept() {
     let home = Home::new();
     let file = home.dir.path().join("mcp.json");
-    put(&file, "{\n  \"mcpServers\": { \"other\": { \"command\": \"x\" } },\n  \"theme\": \"dark\"\n}\n");
+    put(
+        &file,
+        "{\n  \"mcpServers\": { \"other\": { \"command\": \"x\" } },\n  \"theme\": \"dark\"\n}\n",
+    );
     let path = file.to_str().unwrap();
     for name in ["claude-desktop", "claude-code", "cursor", "vscode", "n8n"] {
         assert!(home.say(&["client", name]).len() > 40);

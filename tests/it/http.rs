@@ -25,7 +25,8 @@ fn names(answer: &Value) -> Vec<String> {
 fn seed_000_tools_list() {
     let home = library();
     let server = home.serve();
-    let answer = server.post("{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"tools/list\",\n  \"id\": 1\n}");
+    let answer =
+        server.post("{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"tools/list\",\n  \"id\": 1\n}");
     assert_eq!(answer.status, 200);
     assert_eq!(answer.headers["content-type"], "application/json");
     let answer = answer.json();
@@ -67,7 +68,8 @@ fn who_may_read_what() {
     assert_eq!(missing.replace("no-such", "secret"), secret);
     assert!(server.post_as(&reader, &read("secret.md")).json()["error"].is_object());
     assert!(server.post_as(&owner, &read("secret.md")).body.contains("Only mine"));
-    let api_key = server.send("POST", "/_system/mcp", &[("X-API-Key", &owner)], read("secret.md").as_bytes());
+    let api_key =
+        server.send("POST", "/_system/mcp", &[("X-API-Key", &owner)], read("secret.md").as_bytes());
     assert!(api_key.body.contains("Only mine"));
     let resources = |answer: Value| answer["result"]["resources"].as_array().unwrap().len();
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#;
@@ -103,9 +105,8 @@ fn toolsets_narrow_a_connection() {
     let server = home.serve();
     let bearer = format!("Bearer {owner}");
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    let ask = |path: &str| {
-        server.send("POST", path, &[("Authorization", &bearer)], list.as_bytes())
-    };
+    let ask =
+        |path: &str| server.send("POST", path, &[("Authorization", &bearer)], list.as_bytes());
     let narrow = names(&ask("/_system/mcp?toolsets=cards").json());
     assert!(narrow.contains(&"create_note".to_owned()));
     assert!(!narrow.iter().any(|name| name == "search" || name == "code-review"), "{narrow:?}");
@@ -183,7 +184,12 @@ fn health_metrics_and_help() {
     server.post(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_html","arguments":{"path":"free.md"}}}"#);
     let bearer = format!("Bearer {owner}");
     let metrics = server.get("/metrics", &[("Authorization", &bearer)]).body;
-    assert!(metrics.contains("notewell_tool_calls_total{tool=\"note_html\",caller=\"anonymous\",outcome=\"ok\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains(
+            "notewell_tool_calls_total{tool=\"note_html\",caller=\"anonymous\",outcome=\"ok\"} 1"
+        ),
+        "{metrics}"
+    );
     let help = server.get("/_system/mcp", &[("Accept", "text/html,*/*")]);
     assert!(help.body.contains("Notewell speaks MCP"));
     assert!(help.headers["content-security-policy"].contains("default-src 'none'"));
@@ -191,11 +197,31 @@ fn health_metrics_and_help() {
 }
 
 #[test]
+fn the_address_of_a_note_opens_in_a_browser() {
+    let home = library();
+    let owner = home.token("owner");
+    let server = home.serve();
+    let free = server.get("/free.md", &[]);
+    assert_eq!(free.status, 200);
+    assert!(free.body.contains("Everybody reads this."), "{}", free.body);
+    assert!(free.headers["content-security-policy"].contains("default-src 'none'"));
+    assert_eq!(server.get("/secret.md", &[]).status, 404);
+    assert_eq!(server.get("/../../etc/passwd", &[]).status, 404);
+    let bearer = format!("Bearer {owner}");
+    assert!(server.get("/secret", &[("Authorization", &bearer)]).body.contains("Only mine."));
+}
+
+#[test]
 fn a_shutdown_finishes_what_was_accepted() {
     let home = library();
     let mut server = home.serve();
     let id = server.child.id();
-    let mut waiting = server.open("POST", "/_system/mcp", &[], br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let mut waiting = server.open(
+        "POST",
+        "/_system/mcp",
+        &[],
+        br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+    );
     std::process::Command::new("kill").args(["-TERM", &id.to_string()]).status().unwrap();
     let mut body = String::new();
     std::io::Read::read_to_string(&mut waiting, &mut body).unwrap();

@@ -27,7 +27,8 @@ fn long_note() -> String {
     text
 }
 
-const PATH: &str = "Исследование trip2g/18 - Инструкция для внешнего агента - первый бесплатный инстанс.md";
+const PATH: &str =
+    "Исследование trip2g/18 - Инструкция для внешнего агента - первый бесплатный инстанс.md";
 const SECTION: &str = "MCP properties для `AGENTS.md`, `SCHEMA.md` и дополнительных инструкций";
 const SENTENCE: &str = "действительно хороший кандидат на отдельный";
 
@@ -64,7 +65,10 @@ fn seed_004_search_then_window_then_section() {
     let match_id = hit["match_id"].as_str().unwrap();
     let toc_path = hit["toc_path"].as_array().unwrap();
     assert!(text(&found).contains(&format!("match_id: {match_id}")), "{}", text(&found));
-    assert_eq!(toc_path.last().unwrap().as_str().unwrap().replace('`', ""), SECTION.replace('`', ""));
+    assert_eq!(
+        toc_path.last().unwrap().as_str().unwrap().replace('`', ""),
+        SECTION.replace('`', "")
+    );
     assert!(best["toc"].as_array().unwrap().contains(&json!("Часть 7")));
     let pid = best["pid"].as_i64().unwrap();
 
@@ -114,7 +118,10 @@ fn a_stale_pid_does_not_eclipse_a_path() {
     assert!(text(&note).contains("Nothing to see"));
     let note = client.call("note_html", json!({ "href": "http://127.0.0.1:7717/other.md" }));
     assert!(text(&note).contains("Nothing to see"));
-    let note = client.call("note_html", json!({ "href": "https://elsewhere.example/%E6%97%A5%E6%9C%AC%E8%AA%9E" }));
+    let note = client.call(
+        "note_html",
+        json!({ "href": "https://elsewhere.example/%E6%97%A5%E6%9C%AC%E8%AA%9E" }),
+    );
     assert!(text(&note).contains("京都"));
 }
 
@@ -164,15 +171,14 @@ fn max_tokens_bounds_the_answer_and_says_so() {
     let (_home, mut client) = library();
     let bpe = tiktoken_rs::o200k_base().unwrap();
     for format in ["html", "markdown"] {
-        let note = client.call(
-            "note_html",
-            json!({ "path": PATH, "max_tokens": 500, "format": format }),
-        );
+        let note =
+            client.call("note_html", json!({ "path": PATH, "max_tokens": 500, "format": format }));
         assert!(text(&note).contains("left out to keep within max_tokens 500"));
         let cost = bpe.encode_with_special_tokens(text(&note)).len();
         assert!(cost <= 700, "{format}: {cost}");
     }
-    let found = client.call("search", json!({ "query": "агент журнал", "max_tokens": 60, "limit": 10 }));
+    let found =
+        client.call("search", json!({ "query": "агент журнал", "max_tokens": 60, "limit": 10 }));
     assert_eq!(found["structuredContent"]["results"].as_array().unwrap().len(), 1);
 }
 
@@ -180,7 +186,8 @@ fn max_tokens_bounds_the_answer_and_says_so() {
 fn a_pid_survives_edits_renames_and_moves() {
     let (home, mut client) = library();
     let pid = |client: &mut Client, path: &str| {
-        let answer = client.ask("tools/call", json!({ "name": "note_html", "arguments": { "path": path } }));
+        let answer =
+            client.ask("tools/call", json!({ "name": "note_html", "arguments": { "path": path } }));
         answer["result"]["structuredContent"]["pid"].as_i64()
     };
     let before = pid(&mut client, "other.md").unwrap();

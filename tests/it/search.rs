@@ -43,11 +43,15 @@ fn every_language_case_is_found() {
         home.say(&["index", "--words"]);
         let mut client = home.stdio();
         for case in cases.iter().filter(|case| case.note == **text) {
-            let answer =
-                client.ask("tools/call", json!({ "name": "search", "arguments": { "query": case.query } }));
-            let found = answer.get("result").is_some_and(|result| paths(result).contains(&path.as_str()));
+            let answer = client.ask(
+                "tools/call",
+                json!({ "name": "search", "arguments": { "query": case.query } }),
+            );
+            let found =
+                answer.get("result").is_some_and(|result| paths(result).contains(&path.as_str()));
             if found != case.finds {
-                wrong.push(format!("{:?} in {:?}: {} ({})", case.query, case.note, found, case.why));
+                wrong
+                    .push(format!("{:?} in {:?}: {} ({})", case.query, case.note, found, case.why));
             }
         }
     }
@@ -142,7 +146,8 @@ fn bad_questions_get_a_sentence() {
         assert_eq!(error["code"], -32602, "{arguments}: {error}");
     }
     for query in ["the and of", "\"unbalanced quote", "-", "brew \"\"", "🙂", "a:b", "((("] {
-        let answer = client.ask("tools/call", json!({ "name": "search", "arguments": { "query": query } }));
+        let answer =
+            client.ask("tools/call", json!({ "name": "search", "arguments": { "query": query } }));
         let fine = answer.get("result").is_some() || answer["error"]["code"] == -32602;
         assert!(fine, "{query}: {answer}");
     }
@@ -188,7 +193,10 @@ fn a_change_is_in_the_next_search() {
 fn pages_go_on_where_the_last_one_ended() {
     let home = Home::new();
     for number in 0..25 {
-        home.note(&format!("n{number}.md"), &format!("# Note {number}\n\nA word about topic{number} and tea.\n"));
+        home.note(
+            &format!("n{number}.md"),
+            &format!("# Note {number}\n\nA word about topic{number} and tea.\n"),
+        );
     }
     home.say(&["index", "--words"]);
     let mut client = home.stdio();

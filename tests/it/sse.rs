@@ -46,7 +46,8 @@ impl Events {
 
     pub fn ask(&mut self, server: &Server, id: i64, method: &str, params: Value) -> Value {
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        let headers = [("Authorization", self.bearer.as_str()), ("Content-Type", "application/json")];
+        let headers =
+            [("Authorization", self.bearer.as_str()), ("Content-Type", "application/json")];
         let accepted = server.send("POST", &self.endpoint, &headers, body.to_string().as_bytes());
         assert_eq!(accepted.status, 202, "{}", accepted.body);
         loop {
@@ -74,7 +75,12 @@ fn a_client_of_2024_lists_and_calls() {
     assert_eq!(answer["result"]["protocolVersion"], "2024-11-05");
     let tools = events.ask(&server, 2, "tools/list", json!({}));
     assert!(tools["result"]["tools"].as_array().unwrap().len() > 10);
-    let note = events.ask(&server, 3, "tools/call", json!({ "name": "note_html", "arguments": { "path": "a.md" } }));
+    let note = events.ask(
+        &server,
+        3,
+        "tools/call",
+        json!({ "name": "note_html", "arguments": { "path": "a.md" } }),
+    );
     assert!(note["result"]["content"][0]["text"].as_str().unwrap().contains("Hello"));
 }
 

@@ -16,7 +16,10 @@ fn every_revision_shakes_hands() {
         );
         assert_eq!(answer["result"]["protocolVersion"], version);
         assert_eq!(answer["result"]["serverInfo"]["name"], "notewell");
-        assert_eq!(answer["result"]["capabilities"]["prompts"], json!({ "listChanged": true, "mutable": true }));
+        assert_eq!(
+            answer["result"]["capabilities"]["prompts"],
+            json!({ "listChanged": true, "mutable": true })
+        );
     }
 }
 
@@ -122,7 +125,10 @@ fn a_page_that_becomes_a_method_is_announced() {
         client.ask("tools/list", json!({}))["result"]["tools"].is_array()
     });
     std::thread::sleep(Duration::from_millis(300));
-    home.note("review.md", "---\nmcp_method: review-it\nmcp_description: Review\n---\nRead {{code}}.\n");
+    home.note(
+        "review.md",
+        "---\nmcp_method: review-it\nmcp_description: Review\n---\nRead {{code}}.\n",
+    );
     let end = std::time::Instant::now() + PATIENCE;
     loop {
         assert!(std::time::Instant::now() < end);
@@ -151,8 +157,11 @@ fn two_processes_share_one_library() {
     for client in [&mut one, &mut two] {
         client.initialize();
         crate::support::until("the note is there", || {
-            let answer = client.ask("tools/call", json!({ "name": "note_html", "arguments": { "path": "a.md" } }));
-            answer["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("first"))
+            let answer = client
+                .ask("tools/call", json!({ "name": "note_html", "arguments": { "path": "a.md" } }));
+            answer["result"]["content"][0]["text"]
+                .as_str()
+                .is_some_and(|text| text.contains("first"))
         });
     }
 }

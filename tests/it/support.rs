@@ -6,7 +6,10 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
     time::{Duration, Instant},
 };
 
@@ -27,14 +30,14 @@ pub fn notewell() -> Command {
     command
 }
 
-/// A data directory and a vault, gone with the test.
+/// A data directory and a vault, gone with the last one that uses them.
 pub struct Home {
-    pub dir: tempfile::TempDir,
+    pub dir: Arc<tempfile::TempDir>,
 }
 
 impl Home {
     pub fn new() -> Self {
-        let home = Self { dir: tempfile::tempdir().unwrap() };
+        let home = Self { dir: Arc::new(tempfile::tempdir().unwrap()) };
         std::fs::create_dir(home.vault()).unwrap();
         home
     }
@@ -84,7 +87,9 @@ impl Home {
     }
 
     pub fn stdio(&self) -> Client {
-        Client::start(self.command(&["mcp"]))
+        let mut client = Client::start(self.command(&["mcp"]));
+        client.home = Some(self.dir.clone());
+        client
     }
 
     pub fn serve(&self) -> Server {
@@ -120,6 +125,8 @@ pub struct Client {
     next: i64,
     /// Notifications that came while an answer was awaited.
     pub notices: Vec<Value>,
+    /// `Home::new().stdio()` must not take the folders away from under the program.
+    home: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Client {
@@ -140,7 +147,7 @@ impl Client {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, next: 0, notices: Vec::new() }
+        Self { child, stdin, lines, next: 0, notices: Vec::new(), home: None }
     }
 
     pub fn write(&mut self, bytes: &[u8]) {
@@ -151,10 +158,6 @@ impl Client {
 
     pub fn line(&mut self) -> String {
         self.lines.recv_timeout(PATIENCE).expect("an answer in time")
-    }
-
-    pub fn quiet_for(&mut self, time: Duration) -> bool {
-        self.lines.recv_timeout(time).is_err()
     }
 
     pub fn read(&mut self) -> Value {
@@ -250,10 +253,8 @@ impl Server {
         let mut address = None;
         let mut line = String::new();
         while address.is_none() && stdout.read_line(&mut line).unwrap() > 0 {
-            address = line
-                .trim()
-                .strip_prefix("notewell is listening on http://")
-                .map(str::to_owned);
+            address =
+                line.trim().strip_prefix("notewell is listening on http://").map(str::to_owned);
             line.clear();
         }
         Self { child, address: address.expect("the server says where it listens") }

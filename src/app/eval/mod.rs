@@ -57,7 +57,9 @@ impl Bench {
             ids.iter().enumerate().map(|(at, id)| (id.clone(), Pid(at as i64 + 1))).collect();
         let named = model.as_ref().map(|model| (model.id.as_str(), model.dims));
         let index = Arc::new(Index::open(folder, shelf, named)?);
-        index.catch_up(&|done, total| progress.report(done as u64, Some(total as u64), "indexing"))?;
+        index.catch_up(&|done, total| {
+            progress.report(done as u64, Some(total as u64), "indexing")
+        })?;
         if let Some(model) = &model {
             index.embed_all(&model.passages, model.threads, &|done, total| {
                 progress.report(done, Some(total), "embedding");
@@ -91,7 +93,8 @@ impl Bench {
                                 progress.report(done, Some(questions.len() as u64), "asking");
                             }
                             Err(error) => {
-                                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                                *failed.lock().unwrap_or_else(PoisonError::into_inner) =
+                                    Some(error);
                                 return;
                             }
                         }
@@ -142,7 +145,8 @@ impl Shelf {
                 false => &entry.title,
             };
             let pid = Pid(at as i64 + 1);
-            let mut document = Document::new(pid, Kind::Page, entry.title.clone(), entry.path.clone());
+            let mut document =
+                Document::new(pid, Kind::Page, entry.title.clone(), entry.path.clone());
             document.lang = Some(entry.lang.clone());
             document.chunks = Note::parse(&entry.text, title).chunks();
             document

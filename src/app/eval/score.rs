@@ -61,10 +61,8 @@ mod tests {
             ("q1".to_owned(), HashMap::from([("a".to_owned(), 2.0), ("b".to_owned(), 1.0)])),
             ("q2".to_owned(), HashMap::from([("c".to_owned(), 1.0)])),
         ]);
-        let run: Run = vec![(
-            "q1".into(),
-            vec![("x".into(), 3.0), ("b".into(), 2.0), ("a".into(), 1.0)],
-        )];
+        let run: Run =
+            vec![("q1".into(), vec![("x".into(), 3.0), ("b".into(), 2.0), ("a".into(), 1.0)])];
         let scores = Scores::of(&run, &judged);
         let gained = 1.0 / 3f64.log2() + 2.0 / 2.0;
         let ideal = 2.0 + 1.0 / 3f64.log2();

@@ -124,10 +124,7 @@ fn read_judgements(path: &Path) -> Result<Judgements> {
             _ => continue,
         };
         let Ok(relevance) = relevance.parse() else { continue };
-        judgements
-            .entry(question.to_owned())
-            .or_default()
-            .insert(document.to_owned(), relevance);
+        judgements.entry(question.to_owned()).or_default().insert(document.to_owned(), relevance);
     }
     judgements.retain(|_, documents| documents.values().any(|relevance| *relevance > 0.0));
     Ok(judgements)

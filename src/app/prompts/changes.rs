@@ -1,37 +1,74 @@
 //! Changing the user's prompts: the file first, then the registry that search follows, then the
 //! news to every connection. The messages are seed 002's.
 
+use std::path::PathBuf;
+
+use super::{Imported, document::stamp};
 use crate::{
     app::{App, Event},
     domain::{
-        Result,
+        Kind, Progress, Result,
         prompt::{Draft, Patch},
     },
+    store::prompts::Restored,
 };
 
 impl App {
     pub fn create_prompt(&self, draft: Draft) -> Result<String> {
         let stored = self.prompts.create(draft)?;
-        self.prompts_changed()?;
+        self.register_prompt(&stored.prompt.name)?;
+        self.tell_prompts();
         Ok(format!("Created prompt: {}", stored.prompt.name))
     }
 
     pub fn update_prompt(&self, patch: Patch) -> Result<String> {
+        let before = patch.name.clone().unwrap_or_default();
         let stored = self.prompts.update(patch)?;
-        self.prompts_changed()?;
+        self.register_prompt(&stored.prompt.name)?;
+        if before != stored.prompt.name {
+            self.register_prompt(&before)?;
+        }
+        self.tell_prompts();
         Ok(format!("Updated prompt: {}", stored.prompt.name))
     }
 
     pub fn delete_prompt(&self, name: &str) -> Result<String> {
         self.prompts.delete(name)?;
-        self.prompts_changed()?;
+        self.register_prompt(name)?;
+        self.tell_prompts();
         Ok(format!("Deleted prompt: {name}"))
     }
 
-    fn prompts_changed(&self) -> Result<()> {
+    /// Brings a backup of `user.jsonl` back.
+    pub fn restore_prompts(&self, backup: &str) -> Result<Restored> {
+        let restored = self.prompts.restore(backup)?;
         self.sync_prompts()?;
+        self.tell_prompts();
+        Ok(restored)
+    }
+
+    /// Brings libraries of prompts in.
+    pub fn import_prompts(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Imported> {
+        let report = super::import(self.prompts.as_ref(), paths, progress)?;
+        self.sync_prompts()?;
+        self.tell_prompts();
+        Ok(report)
+    }
+
+    /// Tells the registry of one name: all of a large library would take longer than the change.
+    fn register_prompt(&self, name: &str) -> Result<()> {
+        match self.prompts.find(name)? {
+            // Found under another spelling of the name, it is registered under its own.
+            Some(stored) => {
+                let name = &stored.prompt.name;
+                self.store.items.record(Kind::Prompt, name, stamp(&stored.prompt)).map(drop)
+            }
+            None => self.store.items.remove(Kind::Prompt, name).map(drop),
+        }
+    }
+
+    fn tell_prompts(&self) {
         self.wake_index();
         self.events.send(&Event::Prompts);
-        Ok(())
     }
 }

@@ -35,7 +35,7 @@ pub fn stamps(prompts: &dyn Prompts) -> Result<Vec<(String, i64)>> {
 }
 
 /// A number that changes with anything that search looks at.
-fn stamp(prompt: &Prompt) -> i64 {
+pub(super) fn stamp(prompt: &Prompt) -> i64 {
     let mut hash = Sha256::new();
     for part in [prompt.title.as_str(), &text(prompt)]
         .into_iter()

@@ -78,11 +78,11 @@ impl App {
         let owner = view.caller.is_owner() && view.author.is_none();
         let own = self.prompts.find(name)?.filter(|stored| owner || !stored.origin.is_user());
         if let Some(stored) = own {
-            let notes =
-                |path: &str, heading: Option<&str>| self.section_text(path, heading, view);
+            let notes = |path: &str, heading: Option<&str>| self.section_text(path, heading, view);
             let messages = super::render(&stored.prompt, arguments, &notes)?;
-            if owner {
-                self.prompts.remember(name, arguments)?;
+            // A disk that cannot take what was typed is no reason to withhold the prompt.
+            if owner && let Err(error) = self.prompts.remember(name, arguments) {
+                tracing::warn!(?error, "could not remember the values of a prompt");
             }
             return Ok(Rendered { description: stored.prompt.description.clone(), messages });
         }

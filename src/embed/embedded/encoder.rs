@@ -92,8 +92,13 @@ impl Encoder {
     }
 
     /// A vector for each sequence of at most `LIMIT` ids, not yet of length one.
-    pub fn encode(&self, kernel: Kernel, sequences: &[Vec<u32>]) -> Vec<f32> {
-        kernel.run(Forward { encoder: self, sequences })
+    pub fn encode(
+        &self,
+        kernel: Kernel,
+        sequences: &[Vec<u32>],
+        buffers: &mut Buffers,
+    ) -> Vec<f32> {
+        kernel.run(Forward { encoder: self, sequences, buffers })
     }
 
     /// Writes the word's, the position's and the kind's share of the input.
@@ -120,6 +125,7 @@ impl Encoder {
 struct Forward<'a> {
     encoder: &'a Encoder,
     sequences: &'a [Vec<u32>],
+    buffers: &'a mut Buffers,
 }
 
 impl Pass for Forward<'_> {
@@ -127,37 +133,33 @@ impl Pass for Forward<'_> {
 
     #[inline(always)]
     fn run<O: Ops>(self, ops: O) -> Vec<f32> {
-        let Self { encoder, sequences } = self;
+        let Self { encoder, sequences, buffers } = self;
         let mut ranges = Vec::with_capacity(sequences.len());
         let mut tokens = 0;
         for sequence in sequences {
             ranges.push(tokens..tokens + sequence.len());
             tokens += sequence.len();
         }
-        let mut x = vec![0.0; tokens * DIMS];
-        let mut side = vec![0.0; tokens * DIMS];
+        buffers.x.resize(tokens * DIMS, 0.0);
+        buffers.side.resize(tokens * DIMS, 0.0);
+        buffers.qkv.resize(tokens * 3 * DIMS, 0.0);
+        buffers.wide.resize(tokens.min(CHUNK) * WIDE, 0.0);
+        let Buffers { x, side, .. } = &mut *buffers;
         let ids = sequences.iter().flat_map(|s| s.iter().enumerate());
         for ((position, id), (x, side)) in
             ids.zip(x.chunks_exact_mut(DIMS).zip(side.chunks_exact_mut(DIMS)))
         {
             encoder.look_up(*id, position, x, side);
         }
-        add_norm(ops, &mut x, &side, &encoder.norm.weight, &encoder.norm.bias);
+        add_norm(ops, x, side, &encoder.norm.weight, &encoder.norm.bias);
 
-        let mut buffers = Buffers {
-            rows: Rows::default(),
-            qkv: vec![0.0; tokens * 3 * DIMS],
-            side,
-            wide: vec![0.0; tokens.min(CHUNK) * WIDE],
-            heads: Heads::default(),
-        };
         for layer in &encoder.layers {
-            layer.run(ops, &mut x, &ranges, &mut buffers);
+            layer.run(ops, &ranges, buffers);
         }
 
         let mut pooled = vec![0.0; sequences.len() * DIMS];
         for (range, pooled) in ranges.iter().zip(pooled.chunks_exact_mut(DIMS)) {
-            for row in x[range.start * DIMS..range.end * DIMS].chunks_exact(DIMS) {
+            for row in buffers.x[range.start * DIMS..range.end * DIMS].chunks_exact(DIMS) {
                 for (pooled, x) in pooled.iter_mut().zip(row) {
                     *pooled += x;
                 }
@@ -166,14 +168,16 @@ impl Pass for Forward<'_> {
             pooled.iter_mut().for_each(|x| *x *= share);
         }
         let mut vectors = vec![0.0; pooled.len()];
-        buffers.rows.fill(ops, &pooled, &encoder.head);
+        buffers.rows.fill(ops, &mut pooled, &encoder.head);
         ops.linear(&buffers.rows, &encoder.head, &mut vectors);
         vectors
     }
 }
 
-/// Memory that every layer uses again.
-struct Buffers {
+/// Memory that every layer and every call uses again.
+#[derive(Default)]
+pub struct Buffers {
+    x: Vec<f32>,
     rows: Rows,
     qkv: Vec<f32>,
     side: Vec<f32>,
@@ -183,9 +187,9 @@ struct Buffers {
 
 impl Layer {
     #[inline(always)]
-    fn run<O: Ops>(&self, ops: O, x: &mut [f32], ranges: &[Range<usize>], buffers: &mut Buffers) {
+    fn run<O: Ops>(&self, ops: O, ranges: &[Range<usize>], buffers: &mut Buffers) {
         const { assert!(DIMS.is_multiple_of(HEAD)) }
-        let Buffers { rows, qkv, side, wide, heads } = buffers;
+        let Buffers { x, rows, qkv, side, wide, heads } = buffers;
         rows.fill(ops, x, &self.qkv);
         ops.linear(rows, &self.qkv, qkv);
         for range in ranges {

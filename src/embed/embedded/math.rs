@@ -118,19 +118,29 @@ pub fn attend<O: Ops>(ops: O, qkv: &[f32], out: &mut [f32], hidden: usize, heads
     heads.queries.clear();
     heads.queries.resize(rows * HEAD, 0.0);
     heads.scores.resize(TOGETHER * padded, 0.0);
-    let scale = 1.0 / (HEAD as f32).sqrt();
+    let scale = ops.splat(1.0 / (HEAD as f32).sqrt());
     for at in (0..hidden).step_by(HEAD) {
-        for (token, row) in qkv.chunks_exact(3 * hidden).enumerate() {
-            for d in 0..HEAD {
-                heads.queries[token * HEAD + d] = row[at + d] * scale;
-                heads.keys[d * padded + token] = row[hidden + at + d];
+        for ((row, queries), values) in qkv
+            .chunks_exact(3 * hidden)
+            .zip(heads.queries.chunks_exact_mut(HEAD))
+            .zip(heads.values.chunks_exact_mut(HEAD))
+        {
+            for (query, x) in
+                queries.chunks_exact_mut(O::LANES).zip(row[at..at + HEAD].chunks_exact(O::LANES))
+            {
+                ops.store(ops.mul(ops.load(x), scale), query);
             }
-            heads.values[token * HEAD..][..HEAD].copy_from_slice(&row[2 * hidden + at..][..HEAD]);
+            values.copy_from_slice(&row[2 * hidden + at..][..HEAD]);
+        }
+        for (d, keys) in heads.keys.chunks_exact_mut(padded).enumerate() {
+            for (key, row) in keys.iter_mut().zip(qkv.chunks_exact(3 * hidden)) {
+                *key = row[hidden + at + d];
+            }
         }
         for first in (0..count).step_by(TOGETHER) {
             let queries = &heads.queries[first * HEAD..][..TOGETHER * HEAD];
             for j in (0..padded).step_by(step) {
-                let sums = products(ops, queries, HEAD, HEAD, &heads.keys[j..], padded);
+                let sums = products(ops, queries, HEAD, HEAD, &heads.keys, padded, j);
                 for (scores, sums) in heads.scores.chunks_exact_mut(padded).zip(sums) {
                     ops.store(sums[0], &mut scores[j..]);
                     ops.store(sums[1], &mut scores[j + O::LANES..]);
@@ -142,7 +152,7 @@ pub fn attend<O: Ops>(ops: O, qkv: &[f32], out: &mut [f32], hidden: usize, heads
                 *factor = softmax(ops, scores);
             }
             for d in (0..HEAD).step_by(step) {
-                let sums = products(ops, &heads.scores, padded, count, &heads.values[d..], HEAD);
+                let sums = products(ops, &heads.scores, padded, count, &heads.values, HEAD, d);
                 for (i, sums) in sums.into_iter().enumerate().take(count - first) {
                     let factor = ops.splat(factors[i]);
                     let out = &mut out[(first + i) * hidden + at + d..];
@@ -171,8 +181,8 @@ fn softmax<O: Ops>(ops: O, scores: &mut [f32]) -> f32 {
     1.0 / ops.sum(total)
 }
 
-/// Rows of `left` (`depth` values used of each, `width` apart) times two lanes of columns of
-/// `right` (rows `stride` apart).
+/// Rows of `left` (`depth` values used of each, `width` apart) times two lanes of the columns of
+/// `right` (rows `stride` apart) from `at` on.
 #[inline(always)]
 fn products<O: Ops>(
     ops: O,
@@ -181,16 +191,82 @@ fn products<O: Ops>(
     depth: usize,
     right: &[f32],
     stride: usize,
+    at: usize,
 ) -> [[O::F; 2]; TOGETHER] {
     let mut sums = [[ops.splat(0.0); 2]; TOGETHER];
-    let left: [&[f32]; TOGETHER] = std::array::from_fn(|row| &left[row * width..][..depth]);
-    for k in 0..depth {
-        let right = &right[k * stride..][..2 * O::LANES];
-        let (a, b) = (ops.load(right), ops.load(&right[O::LANES..]));
-        for (sums, left) in sums.iter_mut().zip(left) {
-            let x = ops.splat(left[k]);
-            *sums = [ops.fma(x, a, sums[0]), ops.fma(x, b, sums[1])];
+    let [a, b, c, d]: [&[f32]; TOGETHER] = std::array::from_fn(|row| &left[row * width..][..depth]);
+    for ((((right, a), b), c), d) in right.chunks_exact(stride).zip(a).zip(b).zip(c).zip(d) {
+        let right = &right[at..at + 2 * O::LANES];
+        let (one, two) = (ops.load(right), ops.load(&right[O::LANES..]));
+        for (sums, x) in sums.iter_mut().zip([a, b, c, d]) {
+            let x = ops.splat(*x);
+            *sums = [ops.fma(x, one, sums[0]), ops.fma(x, two, sums[1])];
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::{Kernel, Pass};
+    use super::*;
+
+    /// Runs a function on lanes over many values between the bounds; gives (x, f(x)).
+    struct Sweep {
+        exponent: bool,
+        from: f64,
+        to: f64,
+    }
+
+    impl Pass for Sweep {
+        type Output = Vec<(f64, f64)>;
+        #[inline(always)]
+        fn run<O: Ops>(self, ops: O) -> Self::Output {
+            const COUNT: usize = 16 * 1024;
+            let step = (self.to - self.from) / COUNT as f64;
+            let xs: Vec<f32> = (0..COUNT).map(|i| (self.from + step * i as f64) as f32).collect();
+            let mut ys = xs.clone();
+            if self.exponent {
+                for lane in ys.chunks_exact_mut(O::LANES) {
+                    ops.store(exp(ops, ops.load(lane)), lane);
+                }
+            } else {
+                gelu(ops, &mut ys);
+            }
+            xs.into_iter().map(f64::from).zip(ys.into_iter().map(f64::from)).collect()
+        }
+    }
+
+    /// erf by its series, which is exact enough in double precision for |x| < 5.
+    fn erf_series(x: f64) -> f64 {
+        let (mut term, mut sum) = (x, x);
+        for n in 1..200 {
+            term *= -x * x / n as f64;
+            sum += term / (2 * n + 1) as f64;
+        }
+        sum * std::f64::consts::FRAC_2_SQRT_PI
+    }
+
+    #[test]
+    fn gelu_is_exact_to_a_millionth() {
+        for kernel in Kernel::available() {
+            for (x, y) in kernel.run(Sweep { exponent: false, from: -6.0, to: 6.0 }) {
+                let exact = 0.5 * x * (1.0 + erf_series(x / 2f64.sqrt()));
+                let bound = 1e-6 * x.abs().max(1.0);
+                assert!((y - exact).abs() < bound, "{}: {x} {y} {exact}", kernel.name());
+            }
+        }
+    }
+
+    #[test]
+    fn exp_is_exact_to_a_millionth() {
+        for kernel in Kernel::available() {
+            for (x, y) in kernel.run(Sweep { exponent: true, from: -80.0, to: 1.0 }) {
+                assert!((y / x.exp() - 1.0).abs() < 1e-6, "{}: {x} {y}", kernel.name());
+            }
+            for (_, y) in kernel.run(Sweep { exponent: true, from: -1e30, to: -88.0 }) {
+                assert!((0.0..1e-37).contains(&y));
+            }
+        }
+    }
 }

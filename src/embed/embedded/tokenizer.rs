@@ -61,19 +61,21 @@ impl Tokenizer {
         ids
     }
 
-    /// The share of the characters, spaces aside, that belong to a known piece.
+    /// The share of the characters, spaces aside, that the model has words for: those of a known
+    /// piece, except in scripts where it knows single letters only and so understands nothing.
     pub fn covered(&self, text: &str) -> f32 {
-        let (mut all, mut unknown) = (0_usize, 0_usize);
+        let (mut all, mut known) = (0_usize, 0_usize);
         let mut scratch = Scratch::default();
         for word in words(&prepare("", text)) {
-            all += word.chars().filter(|c| *c != LEAD).count();
-            self.cut(word, &mut scratch, |piece, bytes| {
-                if piece == UNKNOWN {
-                    unknown += bytes.chars().filter(|c| *c != LEAD).count();
+            self.cut(word, &mut scratch, |piece, part| {
+                let part = part.strip_prefix(LEAD).unwrap_or(part);
+                all += part.chars().count();
+                if piece != UNKNOWN {
+                    known += part.chars().filter(|c| !letters_only(*c)).count();
                 }
             });
         }
-        if all == 0 { 1.0 } else { 1.0 - unknown as f32 / all as f32 }
+        if all == 0 { 1.0 } else { known as f32 / all as f32 }
     }
 
     /// Cuts one word and gives each piece with the text it stands for.
@@ -118,6 +120,13 @@ impl Tokenizer {
             out(*piece, &word[*from..to]);
         }
     }
+}
+
+/// Scripts of which the pieces are single letters at best: Greek, everything from Armenian to
+/// Balinese (Hebrew, Arabic, the scripts of India, Thai, Georgian, Ethiopic, Khmer…), Hangul.
+fn letters_only(character: char) -> bool {
+    matches!(character, '\u{370}'..='\u{3ff}' | '\u{530}'..='\u{1bff}' | '\u{1c90}'..='\u{1cff}'
+        | '\u{1f00}'..='\u{1fff}' | '\u{a800}'..='\u{d7ff}')
 }
 
 /// The text as the pieces know it: composed, without control characters, each run of spaces one
@@ -168,4 +177,83 @@ fn words(prepared: &str) -> impl Iterator<Item = &str> {
         (word, rest) = rest.split_at(end);
         Some(word)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokenizer() -> Tokenizer {
+        Tokenizer::new(Vocabulary::parse(super::super::VOCABULARY).unwrap())
+    }
+
+    #[test]
+    fn spaces_and_controls_are_prepared_as_the_model_learned_them() {
+        let same = |a: &str, b: &str| assert_eq!(prepare("", a), prepare("", b), "{a:?}");
+        same("a b", "▁a▁b");
+        same("a \t\r\n\u{a0}\u{3000}\u{200b} b", "a b");
+        same("a\u{7}b\u{7f}", "ab");
+        same("ﬁ ① ｶﾞ Ａ", "fi 1 ガ A");
+        same("e\u{301} и\u{306} か\u{3099}", "é й が");
+        assert_eq!(prepare("query: ", " x "), "▁query:▁x▁");
+        assert_eq!(prepare("", ""), "▁");
+    }
+
+    #[test]
+    fn what_is_written_never_becomes_a_control_token() {
+        let ids = tokenizer().encode("", "<s>a</s> <pad> <unk>", 512);
+        assert_eq!((ids[0], ids[ids.len() - 1]), (START, END));
+        assert!(ids[1..ids.len() - 1].iter().all(|id| *id > UNKNOWN), "{ids:?}");
+    }
+
+    #[test]
+    fn a_run_of_unknown_characters_is_one_piece() {
+        let ids = tokenizer().encode("", "a ᚠᚢᚦᚨ b", 512);
+        assert_eq!(ids.iter().filter(|id| **id == UNKNOWN).count(), 1, "{ids:?}");
+    }
+
+    #[test]
+    fn never_more_than_the_limit() {
+        for text in ["", "word ", "слово ", "言葉", "ᚠ", "x"] {
+            for repeat in [0, 1, 8, 2000] {
+                let ids = tokenizer().encode("", &text.repeat(repeat), 16);
+                assert!(ids.len() <= 16 && ids[0] == START && ids[ids.len() - 1] == END);
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_cut_without_loss(text in "\\PC{0,60}") {
+            let tokenizer = tokenizer();
+            let prepared = prepare("", &text);
+            let mut again = String::new();
+            for word in words(&prepared) {
+                tokenizer.cut(word, &mut Scratch::default(), |_, part| again.push_str(part));
+            }
+            assert_eq!(again, prepared);
+        }
+    }
+
+    /// Every piece of the model's own file ends where the trie says.
+    #[test]
+    fn the_trie_holds_the_pieces_of_tokenizer_json() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/model/tokenizer.json");
+        let Ok(json) = std::fs::read_to_string(file) else {
+            eprintln!("skipped: the model's tokenizer.json is not here");
+            return;
+        };
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let pieces = json["model"]["vocab"].as_array().unwrap();
+        let vocabulary = tokenizer().vocabulary;
+        assert_eq!(pieces.len(), vocabulary.len());
+        for (id, piece) in pieces.iter().enumerate().skip(4) {
+            let text = piece[0].as_str().unwrap();
+            let mut last = None;
+            vocabulary.prefixes(text.as_bytes(), |length, piece| last = Some((length, piece)));
+            assert_eq!(last, Some((text.len(), id as u32)), "{text}");
+            let score = piece[1].as_f64().unwrap() as f32;
+            assert_eq!(vocabulary.score(id as u32), f64::from(score), "{text}");
+        }
+    }
 }

@@ -23,11 +23,11 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
         Err(()) => Ok(None),
         Ok(None) => Ok(anonymous(app.config.server.anonymous)),
         // The tokens are read on the blocking pool, like everything of the store.
-        Ok(Some(secret)) => tokio::task::spawn_blocking(move || app.caller_of(&secret))
-            .await
-            .unwrap_or_else(|error| {
-                Err(Error::internal("could not check the token").with_source(error))
-            }),
+        Ok(Some(secret)) => {
+            tokio::task::spawn_blocking(move || app.caller_of(&secret)).await.unwrap_or_else(
+                |error| Err(Error::internal("could not check the token").with_source(error)),
+            )
+        }
     };
     let caller = match caller {
         Ok(Some(caller)) => caller,

@@ -120,9 +120,7 @@ async fn streamable(site: &Site, mut parts: Parts, body: Bytes) -> Response {
     if parts.method == Method::POST {
         let both = HeaderValue::from_static("application/json, text/event-stream");
         parts.headers.insert(header::ACCEPT, both);
-        parts
-            .headers
-            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     let request = http::Request::from_parts(parts, Full::new(body));
     site.streamable.handle(request).await.map(Body::new)

@@ -37,9 +37,9 @@ impl Guard {
 
     fn host_is_ours(&self, authority: &str) -> bool {
         let Some((host, _)) = split(authority) else { return false };
-        self.hosts.iter().any(|ours| {
-            ours.eq_ignore_ascii_case(&host) || ours.eq_ignore_ascii_case(authority)
-        })
+        self.hosts
+            .iter()
+            .any(|ours| ours.eq_ignore_ascii_case(&host) || ours.eq_ignore_ascii_case(authority))
     }
 
     /// No Origin (not a browser), our own loopback origin, or one that the config names.
@@ -123,13 +123,18 @@ mod tests {
             ..Default::default()
         };
         let guard = Guard::new(&config, "127.0.0.1:7717".parse().unwrap());
-        for host in ["localhost:7717", "127.0.0.1:1", "[::1]:7717", "box.local", "Notes.Example.org"] {
+        for host in
+            ["localhost:7717", "127.0.0.1:1", "[::1]:7717", "box.local", "Notes.Example.org"]
+        {
             assert!(guard.host_is_ours(host), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io:7717", "", "a:b:c"] {
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io:7717", "", "a:b:c"]
+        {
             assert!(!guard.host_is_ours(host), "{host}");
         }
-        for origin in ["http://localhost:7717", "http://127.0.0.1:7717", "https://notes.example.org"] {
+        for origin in
+            ["http://localhost:7717", "http://127.0.0.1:7717", "https://notes.example.org"]
+        {
             assert!(guard.origin_is_ours(origin), "{origin}");
         }
         for origin in [

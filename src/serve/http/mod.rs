@@ -6,6 +6,8 @@ mod front;
 mod guard;
 mod health;
 mod help;
+mod html;
+mod pages;
 mod sse;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -19,8 +21,7 @@ use axum::{
     routing::{any, get, post},
 };
 use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService,
-    session::local::LocalSessionManager,
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -66,17 +67,15 @@ impl Server {
         let drain = Duration::from_secs(self.app.config.server.drain_seconds);
         let router = router(self.app, self.address, closing.clone());
         let stopping = closing.clone();
-        let served = axum::serve(
-            self.listener,
-            router.into_make_service_with_connect_info::<SocketAddr>(),
-        )
-        .with_graceful_shutdown(async move {
-            stop.await;
-            tracing::info!("shutting down: finishing what was accepted");
-            // Streams never end by themselves; requests under way do.
-            stopping.cancel();
-        })
-        .into_future();
+        let served =
+            axum::serve(self.listener, router.into_make_service_with_connect_info::<SocketAddr>())
+                .with_graceful_shutdown(async move {
+                    stop.await;
+                    tracing::info!("shutting down: finishing what was accepted");
+                    // Streams never end by themselves; requests under way do.
+                    stopping.cancel();
+                })
+                .into_future();
         let mut served = std::pin::pin!(served);
         tokio::select! {
             result = &mut served => return result.doing("serve HTTP"),
@@ -114,17 +113,13 @@ fn router(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Rou
         .route("/_system/sse", get(sse::open))
         .route("/_system/messages", post(sse::message))
         .route("/metrics", get(health::metrics))
-        .route_layer(middleware::from_fn_with_state(site.clone(), auth::identify))
+        .fallback(pages::show)
+        .layer(middleware::from_fn_with_state(site.clone(), auth::identify))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .fallback(not_here)
         .layer(middleware::from_fn_with_state(site.clone(), guard::check))
         .layer(middleware::from_fn(count))
         .with_state(site)
-}
-
-async fn not_here() -> Response {
-    (StatusCode::NOT_FOUND, "nothing is here; the MCP endpoint is /_system/mcp\n").into_response()
 }
 
 async fn count(request: Request, next: Next) -> Response {

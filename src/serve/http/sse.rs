@@ -74,7 +74,9 @@ pub async fn open(State(site): State<Site>, Extension(link): Extension<Link>) ->
         if sessions.len() >= MOST {
             return refuse(
                 StatusCode::SERVICE_UNAVAILABLE,
-                &Error::limit(format!("{MOST} streams are open, which is the most; try again later")),
+                &Error::limit(format!(
+                    "{MOST} streams are open, which is the most; try again later"
+                )),
             );
         }
         let caller = link.caller.clone();
@@ -82,22 +84,15 @@ pub async fn open(State(site): State<Site>, Extension(link): Extension<Link>) ->
     }
     let handler = Handler::new(site.hub.clone(), link);
     let ending = site.closing.child_token();
-    let running = serve_directly_with_ct(
-        handler,
-        Channel { requests, outgoing },
-        None,
-        ending.clone(),
-    );
+    let running =
+        serve_directly_with_ct(handler, Channel { requests, outgoing }, None, ending.clone());
     let end = End { site: site.clone(), id: id.clone(), ending: ending.clone() };
     tokio::spawn(async move { drop(running.waiting().await) });
-    let endpoint = Event::default()
-        .event("endpoint")
-        .data(format!("/_system/messages?sessionId={id}"));
+    let endpoint =
+        Event::default().event("endpoint").data(format!("/_system/messages?sessionId={id}"));
     let first = stream::once(async { Ok::<_, Infallible>(endpoint) });
     let stream = first.chain(events(answers, end)).take_until(ending.cancelled_owned());
-    Sse::new(stream)
-        .keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
-        .into_response()
+    Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response()
 }
 
 /// Every answer as an event; dropping the stream (the client went away) ends the session.

@@ -1,6 +1,9 @@
 //! What each method of the protocol does. Everything of substance happens in `tools` and `app`.
 
-use std::{sync::Arc, time::{Duration, Instant}};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -79,9 +82,9 @@ impl Handler {
         }
         match outcome {
             Ok(result) => result.map_err(error_data),
-            Err(panic) => {
-                Err(error_data(Error::internal("the request's task ended early").with_source(panic)))
-            }
+            Err(panic) => Err(error_data(
+                Error::internal("the request's task ended early").with_source(panic),
+            )),
         }
     }
 }
@@ -115,8 +118,7 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
-        result.instructions =
-            Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
+        result.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(result)
     }
 
@@ -126,8 +128,7 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<DiscoverResult, ErrorData> {
         let link = self.link(&context);
         let mut info = self.get_info();
-        info.instructions =
-            Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
+        info.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
@@ -315,7 +316,8 @@ impl ServerHandler for Handler {
             })
             .await?;
         values.truncate(CompletionInfo::MAX_VALUES);
-        let info = CompletionInfo::new(values).map_err(|error| error_data(Error::internal(error)))?;
+        let info =
+            CompletionInfo::new(values).map_err(|error| error_data(Error::internal(error)))?;
         let mut result = CompleteResult::default();
         result.completion = info;
         Ok(result)
@@ -393,8 +395,7 @@ fn no_such_method(name: &str) -> Error {
 
 /// Prompts are changed by the owner, unless the toolset is off.
 fn may_change(app: &App, link: &Link) -> bool {
-    link.caller.is_owner()
-        && link.toolsets.with(&app.config.toolsets).has(tools::Toolset::Prompts)
+    link.caller.is_owner() && link.toolsets.with(&app.config.toolsets).has(tools::Toolset::Prompts)
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {

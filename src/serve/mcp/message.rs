@@ -33,9 +33,8 @@ pub fn parse(bytes: &[u8], most: usize) -> Result<Incoming> {
 /// Checks that a value is a JSON-RPC message. An error comes as the answer to send.
 pub fn decode(value: Value) -> std::result::Result<ClientJsonRpcMessage, Value> {
     let id = value.get("id").cloned().unwrap_or(Value::Null);
-    let refuse = |what: &str| {
-        Err(error(&id, &Error::invalid_request(format!("Invalid Request: {what}"))))
-    };
+    let refuse =
+        |what: &str| Err(error(&id, &Error::invalid_request(format!("Invalid Request: {what}"))));
     let Value::Object(map) = &value else { return refuse("a message is an object") };
     if map.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return refuse("`jsonrpc` must be \"2.0\"");
@@ -116,6 +115,8 @@ mod tests {
             assert_eq!(answer["error"]["code"], code, "{value}");
         }
         assert!(decode(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).is_ok());
-        assert!(decode(json!({"jsonrpc": "2.0", "id": "a", "method": "x", "params": null})).is_ok());
+        assert!(
+            decode(json!({"jsonrpc": "2.0", "id": "a", "method": "x", "params": null})).is_ok()
+        );
     }
 }

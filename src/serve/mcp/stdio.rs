@@ -22,10 +22,7 @@ use tokio::{
     time::Instant,
 };
 
-use self::{
-    framing::Frame,
-    replies::Replies,
-};
+use self::{framing::Frame, replies::Replies};
 use super::{Handler, Hub, Link, message};
 use crate::{
     app::App,
@@ -40,7 +37,9 @@ pub async fn serve(app: Arc<App>, toolsets: crate::tools::Toolsets) -> Result<()
     std::thread::Builder::new()
         .name("stdin".into())
         .spawn(move || {
-            framing::read(std::io::stdin().lock(), most, |frame| sender.blocking_send(frame).is_ok());
+            framing::read(std::io::stdin().lock(), most, |frame| {
+                sender.blocking_send(frame).is_ok()
+            });
         })
         .doing("start reading stdin")?;
     let batch = app.config.limits.batch;
@@ -99,10 +98,8 @@ impl Stdio {
     fn take(&mut self, frame: Frame) {
         let framing = frame.framing;
         self.out.lock().latest = framing;
-        let parsed = frame
-            .bytes
-            .map_err(Error::limit)
-            .and_then(|bytes| message::parse(&bytes, self.batch));
+        let parsed =
+            frame.bytes.map_err(Error::limit).and_then(|bytes| message::parse(&bytes, self.batch));
         match parsed {
             Err(error) => self.refuse(message::error(&Value::Null, &error)),
             Ok(message::Incoming::One(value)) => match message::decode(value) {

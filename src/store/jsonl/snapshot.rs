@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use super::{DEFAULT, USER, builtin, composed, lines::Lines};
-use crate::store::prompts::{Origin, Problem, Stored};
+use crate::store::prompts::{Problem, Stored};
 
 #[derive(Debug)]
 pub struct Snapshot {
@@ -62,6 +62,7 @@ fn hidden(user: &Lines) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::prompts::Origin;
 
     #[test]
     fn the_built_in_prompts_are_there_and_sound() {

@@ -16,10 +16,11 @@ use crate::{
 pub struct CreateNote {
     title: Option<String>,
     content: String,
+    #[serde(default)]
     #[schemars(schema_with = "colors")]
     color: Option<Color>,
     /// Default text
-    #[serde(rename = "type")]
+    #[serde(default, rename = "type")]
     #[schemars(schema_with = "types")]
     kind: Option<CardType>,
     check_items: Option<Vec<CheckItem>>,
@@ -30,6 +31,7 @@ pub struct CreateNote {
     images: Option<Vec<String>>,
     /// ISO 8601
     reminder: Option<String>,
+    #[serde(default)]
     #[schemars(schema_with = "recurrences")]
     reminder_recurrence: Option<Recurrence>,
 }

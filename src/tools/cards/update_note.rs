@@ -20,6 +20,7 @@ pub struct UpdateNote {
     #[schemars(with = "Option<String>")]
     title: Option<Option<String>>,
     content: Option<String>,
+    #[serde(default)]
     #[schemars(schema_with = "colors")]
     color: Option<Color>,
     /// Replaces the whole list

@@ -56,7 +56,8 @@ impl Answer for Outline {
         let mut text = place;
         for (number, child) in self.children.iter().enumerate() {
             let more = if child.has_children { " (+)" } else { "" };
-            text += &format!("\n{}. {}{more}", number + 1, child.path.last().unwrap_or(&child.title));
+            text +=
+                &format!("\n{}. {}{more}", number + 1, child.path.last().unwrap_or(&child.title));
             if !child.preview.is_empty() {
                 text += &format!("\n   {}", child.preview);
             }
@@ -77,12 +78,8 @@ impl Tool for Expand {
     type Answer = Outline;
 
     fn call(self, cx: &Cx<'_>) -> Result<Outline> {
-        let reference = NoteRef {
-            pid: self.pid,
-            note_id: self.note_id,
-            path: self.path,
-            href: self.href,
-        };
+        let reference =
+            NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
         let opened = cx.app.open_note(&reference, &cx.view())?;
         let outline = &opened.note.outline;
         let section = match self.toc_path.as_deref() {

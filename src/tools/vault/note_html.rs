@@ -94,18 +94,15 @@ impl Tool for NoteHtml {
         if self.max_tokens == Some(0) {
             return Err(Error::invalid_params("max_tokens must be at least 1"));
         }
-        let reference = NoteRef {
-            pid: self.pid,
-            note_id: self.note_id,
-            path: self.path,
-            href: self.href,
-        };
+        let reference =
+            NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
         let match_id = self.match_id.as_deref().map(str::parse).transpose()?;
         // A match names its note: a caller who has only that has enough.
         let reference = match (match_id, &reference) {
-            (Some(crate::domain::MatchId { pid, .. }), NoteRef { pid: None, note_id: None, path: None, href: None }) => {
-                NoteRef { pid: Some(pid.0), ..NoteRef::default() }
-            }
+            (
+                Some(crate::domain::MatchId { pid, .. }),
+                NoteRef { pid: None, note_id: None, path: None, href: None },
+            ) => NoteRef { pid: Some(pid.0), ..NoteRef::default() },
             _ => reference,
         };
         let opened = cx.app.open_note(&reference, &cx.view())?;

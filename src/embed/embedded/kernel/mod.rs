@@ -23,6 +23,9 @@ pub struct Block([i8; COLUMNS * DEPTH]);
 
 /// A linear layer: int8 weights with a scale for each output, and a bias.
 pub struct Linear {
+    /// As they came: one row for each output.
+    weights: &'static [u8],
+    /// The same, packed for the kernels that want it so.
     blocks: Vec<Block>,
     inputs: usize,
     outputs: usize,
@@ -40,7 +43,12 @@ impl Linear {
     /// Packs the row-major weights of `scale.len()` outputs. The `loud` inputs are those that now
     /// and then are far larger than the others: they would leave the rest of their row only a few
     /// of the 255 steps, so they are multiplied as floats.
-    pub fn pack(weights: &[u8], scale: Vec<f32>, bias: Vec<f32>, loud: &'static [usize]) -> Self {
+    pub fn pack(
+        weights: &'static [u8],
+        scale: Vec<f32>,
+        bias: Vec<f32>,
+        loud: &'static [usize],
+    ) -> Self {
         let outputs = scale.len();
         let inputs = weights.len() / outputs;
         assert!(outputs.is_multiple_of(COLUMNS) && inputs.is_multiple_of(DEPTH));
@@ -65,11 +73,7 @@ impl Linear {
             column.zip(&scale).map(|(w, scale)| f32::from(*w as i8) * scale)
         });
         let columns = columns.collect();
-        Self { blocks, inputs, outputs, scale, sum, bias, loud, columns }
-    }
-
-    pub fn outputs(&self) -> usize {
-        self.outputs
+        Self { weights, blocks, inputs, outputs, scale, sum, bias, loud, columns }
     }
 }
 
@@ -81,7 +85,6 @@ pub struct Rows {
     low: Vec<f32>,
     /// The values that stay floats, row by row.
     loud: Vec<f32>,
-    quiet: Vec<f32>,
 }
 
 impl Rows {
@@ -89,23 +92,21 @@ impl Rows {
         self.scale.len()
     }
 
-    /// Quantises the rows for a linear layer, each over its own range.
+    /// Quantises the rows for a linear layer, each over its own range. The values are the same
+    /// again afterwards.
     #[inline(always)]
-    pub fn fill<O: Ops>(&mut self, ops: O, values: &[f32], linear: &Linear) {
+    pub fn fill<O: Ops>(&mut self, ops: O, values: &mut [f32], linear: &Linear) {
         let width = linear.inputs;
         self.bytes.resize(values.len(), 0);
         self.scale.clear();
         self.low.clear();
         self.loud.clear();
-        for (row, bytes) in values.chunks_exact(width).zip(self.bytes.chunks_exact_mut(width)) {
-            self.quiet.clear();
-            self.quiet.extend_from_slice(row);
+        for (row, bytes) in values.chunks_exact_mut(width).zip(self.bytes.chunks_exact_mut(width)) {
+            let first = self.loud.len();
             for input in linear.loud {
-                self.loud.push(row[*input]);
-                self.quiet[*input] = 0.0;
+                self.loud.push(std::mem::take(&mut row[*input]));
             }
-            let row = &self.quiet;
-            let (mut low, mut high) = (ops.splat(f32::INFINITY), ops.splat(f32::NEG_INFINITY));
+            let (mut low, mut high) = (ops.splat(0.0), ops.splat(0.0));
             for lane in row.chunks_exact(O::LANES) {
                 let lane = ops.load(lane);
                 (low, high) = (ops.min(low, lane), ops.max(high, lane));
@@ -118,6 +119,9 @@ impl Rows {
             }
             self.scale.push(scale);
             self.low.push(low);
+            for (input, value) in linear.loud.iter().zip(&self.loud[first..]) {
+                row[*input] = *value;
+            }
         }
     }
 }
@@ -148,7 +152,7 @@ pub trait Ops: Copy {
     fn highest(self, value: Self::F) -> f32;
     /// Rounds values between 0 and 255 to bytes.
     fn bytes(self, value: Self::F, to: &mut [u8]);
-    /// The linear layer for every row: `out` has `linear.outputs()` floats for each.
+    /// The linear layer for every row: `out` has a row of outputs for each.
     fn linear(self, rows: &Rows, linear: &Linear, out: &mut [f32]);
 }
 
@@ -213,6 +217,7 @@ fn check(rows: &Rows, linear: &Linear, out: &[f32]) {
     assert_eq!(rows.bytes.len(), rows.count() * linear.inputs);
     assert_eq!(rows.low.len(), rows.count());
     assert_eq!(out.len(), rows.count() * linear.outputs);
+    assert_eq!(linear.weights.len(), linear.inputs * linear.outputs);
     assert_eq!(linear.blocks.len() * COLUMNS * DEPTH, linear.inputs * linear.outputs);
     assert!(linear.inputs.is_multiple_of(DEPTH) && linear.outputs.is_multiple_of(COLUMNS));
     assert_eq!(rows.loud.len(), rows.count() * linear.loud.len());

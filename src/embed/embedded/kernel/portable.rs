@@ -1,7 +1,7 @@
 //! The instruction set of nobody in particular: plain Rust, which the compiler turns into whatever
 //! vectors the target always has. Slower, and the measure for the others.
 
-use super::{COLUMNS, DEPTH, Linear, Ops, Rows, check};
+use super::{COLUMNS, Linear, Ops, Rows, check};
 
 const LANES: usize = 8;
 
@@ -87,35 +87,51 @@ impl Ops for Portable {
 
     fn linear(self, rows: &Rows, linear: &Linear, out: &mut [f32]) {
         check(rows, linear, out);
-        let deep = linear.inputs / DEPTH;
-        for (group, blocks) in linear.blocks.chunks_exact(deep).enumerate() {
-            let at = group * COLUMNS;
-            for (row, bytes) in rows.bytes.chunks_exact(linear.inputs).enumerate() {
-                let mut total = [0_i32; COLUMNS];
-                for (block, x) in blocks.iter().zip(bytes.as_chunks::<DEPTH>().0) {
-                    let x = x.map(i16::from);
-                    for (total, w) in total.iter_mut().zip(block.0.as_chunks::<DEPTH>().0) {
-                        // Two products of u8 and i8 fit in i32 only; each alone fits in i16.
-                        *total += i32::from(x[0] * i16::from(w[0]))
-                            + i32::from(x[1] * i16::from(w[1]))
-                            + i32::from(x[2] * i16::from(w[2]))
-                            + i32::from(x[3] * i16::from(w[3]));
-                    }
-                }
-                let out = &mut out[row * linear.outputs + at..][..COLUMNS];
-                for (i, out) in out.iter_mut().enumerate() {
-                    *out = total[i] as f32 * (rows.scale[row] * linear.scale[at + i])
-                        + (rows.low[row] * linear.sum[at + i] + linear.bias[at + i]);
-                }
-                let loud = &rows.loud[row * linear.loud.len()..][..linear.loud.len()];
-                for (x, column) in loud.iter().zip(linear.columns.chunks_exact(linear.outputs)) {
-                    for (out, w) in out.iter_mut().zip(&column[at..]) {
-                        *out += x * w;
+        // Products of u8 and i8 fit in sixteen bits, sums of two of them do not.
+        let x: Vec<i16> = rows.bytes.iter().map(|byte| i16::from(*byte)).collect();
+        let loud = linear.loud.len();
+        for (first, group) in linear.weights.chunks(COLUMNS * linear.inputs).enumerate() {
+            for (tile, x) in x.chunks(TILE * linear.inputs).enumerate() {
+                for (column, weights) in group.chunks_exact(linear.inputs).enumerate() {
+                    let column = first * COLUMNS + column;
+                    for (row, total) in dots(x, weights).enumerate() {
+                        let row = tile * TILE + row;
+                        let mut value = total as f32 * (rows.scale[row] * linear.scale[column])
+                            + (rows.low[row] * linear.sum[column] + linear.bias[column]);
+                        for (i, x) in rows.loud[row * loud..][..loud].iter().enumerate() {
+                            value += x * linear.columns[i * linear.outputs + column];
+                        }
+                        out[row * linear.outputs + column] = value;
                     }
                 }
             }
         }
     }
+}
+
+/// Rows that share one reading of the weights.
+const TILE: usize = 4;
+
+/// The product of each of up to `TILE` rows with one output's weights.
+#[inline(always)]
+fn dots(rows: &[i16], weights: &[u8]) -> impl Iterator<Item = i32> {
+    let mut totals = [0_i32; TILE];
+    let count = rows.len() / weights.len();
+    if let [a, b, c, d] = rows.chunks_exact(weights.len()).collect::<Vec<_>>()[..] {
+        for (i, w) in weights.iter().enumerate() {
+            let w = i32::from(*w as i8);
+            totals[0] += i32::from(a[i]) * w;
+            totals[1] += i32::from(b[i]) * w;
+            totals[2] += i32::from(c[i]) * w;
+            totals[3] += i32::from(d[i]) * w;
+        }
+    } else {
+        for (row, total) in rows.chunks_exact(weights.len()).zip(&mut totals) {
+            *total =
+                row.iter().zip(weights).map(|(x, w)| i32::from(*x) * i32::from(*w as i8)).sum();
+        }
+    }
+    totals.into_iter().take(count)
 }
 
 /// Adding this puts a small number's whole part in the lowest bits of the sum.

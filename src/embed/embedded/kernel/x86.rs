@@ -311,12 +311,14 @@ unsafe fn avx2(rows: &Rows, linear: &Linear, out: &mut [f32]) {
         let mut row = 0;
         // SAFETY: the groups and rows are within bounds.
         unsafe {
-            while row + 2 <= rows.count() {
-                avx2_tile::<2>(rows, linear, row, group, out);
-                row += 2;
+            while row + 3 <= rows.count() {
+                avx2_tile::<3>(rows, linear, row, group, out);
+                row += 3;
             }
-            if row < rows.count() {
-                avx2_tile::<1>(rows, linear, row, group, out);
+            match rows.count() - row {
+                2 => avx2_tile::<2>(rows, linear, row, group, out),
+                1 => avx2_tile::<1>(rows, linear, row, group, out),
+                _ => {}
             }
         }
     }

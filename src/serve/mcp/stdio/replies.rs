@@ -27,7 +27,12 @@ struct Batch {
 
 impl Replies {
     /// Remembers that a message wants an answer, and in which form.
-    pub fn expect(&mut self, message: &ClientJsonRpcMessage, framing: Framing, batch: Option<usize>) {
+    pub fn expect(
+        &mut self,
+        message: &ClientJsonRpcMessage,
+        framing: Framing,
+        batch: Option<usize>,
+    ) {
         let ClientJsonRpcMessage::Request(request) = message else { return };
         let id = serde_json::to_value(&request.id).unwrap_or_default();
         self.expected.insert(id.to_string(), (framing, batch));

@@ -1,0 +1,149 @@
+//! Figures with their goals, as a table for people or as JSON.
+
+use std::{fmt::Write, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::process;
+
+/// What a figure is held against. Told, never asserted.
+#[derive(Clone, Copy)]
+pub enum Goal {
+    None,
+    Below(f64),
+    AtLeast(f64),
+}
+
+struct Row {
+    what: String,
+    value: Option<f64>,
+    unit: &'static str,
+    goal: Goal,
+}
+
+/// The figures of one bench.
+pub struct Report {
+    title: String,
+    rows: Vec<Row>,
+}
+
+impl Report {
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), rows: Vec::new() }
+    }
+
+    pub fn add(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
+        self.rows.push(Row { what: what.into(), value: Some(value), unit, goal });
+    }
+
+    /// A figure that this system may not tell.
+    pub fn megabytes(&mut self, what: impl Into<String>, bytes: Option<u64>, goal: Goal) {
+        let value = bytes.map(|bytes| bytes as f64 / 1e6);
+        self.rows.push(Row { what: what.into(), value, unit: "MB", goal });
+    }
+
+    /// The middle and the tail of repeated measurements.
+    pub fn times(&mut self, what: &str, times: &Times, p50: Goal, p99: Goal) {
+        self.add(format!("{what}, p50 of {}", times.0.len()), times.at(0.5), "ms", p50);
+        self.add(format!("{what}, p99"), times.at(0.99), "ms", p99);
+    }
+}
+
+/// Milliseconds, in order.
+pub struct Times(Vec<f64>);
+
+impl Times {
+    pub fn new(times: impl IntoIterator<Item = Duration>) -> Self {
+        let mut times: Vec<f64> =
+            times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
+        times.sort_by(f64::total_cmp);
+        Self(times)
+    }
+
+    /// The time that this share of the measurements kept within.
+    pub fn at(&self, share: f64) -> f64 {
+        let rank = (share * self.0.len() as f64).ceil() as usize;
+        self.0.get(rank.saturating_sub(1)).or(self.0.last()).copied().unwrap_or(0.0)
+    }
+}
+
+fn figure(value: f64) -> String {
+    match value {
+        value if value >= 1_000.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.3}"),
+    }
+}
+
+pub fn text(reports: &[Report]) -> String {
+    let mut text = process::machine();
+    if cfg!(debug_assertions) {
+        text += "\nThis is a debug build: its figures mean nothing.";
+    }
+    for report in reports {
+        let _ = write!(text, "\n\n{}", report.title);
+        let width = report.rows.iter().map(|row| row.what.chars().count()).max().unwrap_or(0);
+        for row in &report.rows {
+            let value = row.value.map_or_else(|| "not told here".to_owned(), figure);
+            let goal = match row.goal {
+                Goal::None => String::new(),
+                Goal::Below(goal) => format!("  goal: below {goal}"),
+                Goal::AtLeast(goal) => format!("  goal: at least {goal}"),
+            };
+            let gap = " ".repeat(width - row.what.chars().count());
+            let _ = write!(text, "\n  {}{gap}  {value:>10} {:<9}{goal}", row.what, row.unit);
+            text.truncate(text.trim_end().len());
+        }
+    }
+    text
+}
+
+pub fn json(reports: &[Report]) -> Value {
+    let rows = |report: &Report| -> Vec<Value> {
+        let row = |row: &Row| {
+            let (below, least) = match row.goal {
+                Goal::None => (None, None),
+                Goal::Below(goal) => (Some(goal), None),
+                Goal::AtLeast(goal) => (None, Some(goal)),
+            };
+            json!({ "what": row.what, "value": row.value, "unit": row.unit, "below": below, "atLeast": least })
+        };
+        report.rows.iter().map(row).collect()
+    };
+    let benches: Vec<Value> = reports
+        .iter()
+        .map(|report| json!({ "bench": report.title, "figures": rows(report) }))
+        .collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": process::machine(),
+        "debug": cfg!(debug_assertions),
+        "benches": benches,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_measurements() {
+        let times = Times::new((1..=200).rev().map(Duration::from_millis));
+        assert_eq!((times.at(0.5), times.at(0.99), times.at(1.0)), (100.0, 198.0, 200.0));
+        assert_eq!(Times::new([Duration::from_millis(3)]).at(0.99), 3.0);
+        assert_eq!(Times::new([]).at(0.5), 0.0);
+    }
+
+    #[test]
+    fn a_figure_stands_beside_its_goal() {
+        let mut report = Report::new("Test");
+        report.add("fast", 0.5, "ms", Goal::Below(5.0));
+        report.megabytes("memory", None, Goal::None);
+        let text = text(std::slice::from_ref(&report));
+        assert!(text.contains("0.500 ms") && text.contains("goal: below 5"), "{text}");
+        assert!(text.contains("not told here"), "{text}");
+        let json = json(&[report]);
+        assert_eq!(json["benches"][0]["figures"][0]["below"], 5.0);
+        assert_eq!(json["benches"][0]["figures"][1]["value"], Value::Null);
+    }
+}

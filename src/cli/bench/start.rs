@@ -1,0 +1,91 @@
+//! How soon a client gets its first answer, and what the process costs while nobody asks.
+
+use std::{path::Path, time::Duration};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{
+    corpus::Corpus,
+    process::{self, Client},
+    report::{Goal, Report, Times},
+};
+use crate::{
+    domain::{Progress, Result, error::Doing},
+    vault,
+};
+
+const RUNS: u64 = 20;
+/// Notes in the library that is indexed already.
+const NOTES: i64 = 200;
+
+pub fn run(seed: u64, bar: &dyn Progress, folder: &TempDir) -> Result<Report> {
+    let mut report = Report::new(format!("Start over stdin and stdout, {RUNS} runs each"));
+    let folder = folder.path();
+    let empty = |run: u64| folder.join(format!("empty-{run}"));
+    let mut first = Vec::new();
+    for run in 0..RUNS {
+        bar.report(run, Some(RUNS * 2), "starting");
+        first.push(start(&empty(run))?);
+    }
+    tell(&mut report, "empty library", &first);
+    report.megabytes("empty library: memory at rest", at_rest(&empty(0))?, Goal::Below(30.0));
+
+    let data = indexed(seed, folder)?;
+    let mut first = Vec::new();
+    for run in 0..RUNS {
+        bar.report(RUNS + run, Some(RUNS * 2), "starting");
+        first.push(start(&data)?);
+    }
+    tell(&mut report, &format!("{NOTES} notes indexed"), &first);
+    let memory = at_rest(&data)?;
+    report.megabytes(format!("{NOTES} notes indexed: memory at rest"), memory, Goal::Below(30.0));
+    Ok(report)
+}
+
+fn tell(report: &mut Report, which: &str, first: &[(Duration, Duration)]) {
+    let answer = Times::new(first.iter().map(|(answer, _)| *answer));
+    let tools = Times::new(first.iter().map(|(_, tools)| *tools));
+    report.add(format!("{which}: first answer, fastest"), answer.at(0.0), "ms", Goal::None);
+    report.add(format!("{which}: first answer, p50"), answer.at(0.5), "ms", Goal::Below(50.0));
+    report.add(format!("{which}: first answer, p95"), answer.at(0.95), "ms", Goal::None);
+    report.add(format!("{which}: list of tools, p50"), tools.at(0.5), "ms", Goal::None);
+}
+
+/// From exec to the answer of `initialize`, and to the list of tools.
+fn start(data: &Path) -> Result<(Duration, Duration)> {
+    if !data.with_extension("toml").exists() {
+        process::configure(data, "")?;
+    }
+    let mut client = Client::start(data)?;
+    client.initialize()?;
+    let answer = client.age();
+    client.ask("tools/list", json!({}))?;
+    let tools = client.age();
+    client.end()?;
+    Ok((answer, tools))
+}
+
+fn at_rest(data: &Path) -> Result<Option<u64>> {
+    let mut client = Client::start(data)?;
+    client.initialize()?;
+    client.ask("tools/list", json!({}))?;
+    std::thread::sleep(Duration::from_secs(1));
+    let memory = process::memory(client.id(), "VmRSS");
+    client.end()?;
+    Ok(memory)
+}
+
+/// A data directory with notes, their words and their vectors.
+fn indexed(seed: u64, folder: &Path) -> Result<std::path::PathBuf> {
+    let notes = folder.join("notes");
+    std::fs::create_dir_all(&notes).doing("make a vault")?;
+    let corpus = Corpus::new(seed, 1);
+    for note in 1..=NOTES {
+        vault::replace(&notes.join(format!("{note}.md")), corpus.markdown(note).as_bytes())?;
+    }
+    let data = folder.join("indexed");
+    process::configure(&data, "")?;
+    process::run(&data, &["--vault".as_ref(), notes.as_os_str(), "index".as_ref()])?;
+    Ok(data)
+}

@@ -1,0 +1,56 @@
+//! A note in a browser: what the address in a search result leads to. Plain, sanitised, no scripts.
+
+use axum::{
+    Extension,
+    extract::State,
+    http::{Method, StatusCode, Uri},
+    response::{IntoResponse, Response},
+};
+
+use super::{Site, html};
+use crate::{
+    app::{App, notes::NoteRef, rendering::Links},
+    domain::{Code, Result},
+    serve::mcp::Link,
+};
+
+pub async fn show(
+    State(site): State<Site>,
+    Extension(link): Extension<Link>,
+    method: Method,
+    uri: Uri,
+) -> Response {
+    if method != Method::GET || uri.path() == "/" {
+        return nothing();
+    }
+    let app = site.hub.app.clone();
+    let path = uri.path().to_owned();
+    let page = tokio::task::spawn_blocking(move || render(&app, &link, path)).await;
+    match page {
+        Ok(Ok(page)) => html::answer(page),
+        Ok(Err(error)) if error.code == Code::InvalidParams => nothing(),
+        Ok(Err(error)) => {
+            tracing::error!(error = ?error, "could not show a note");
+            (StatusCode::INTERNAL_SERVER_ERROR, "the note could not be read; the log says why\n")
+                .into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+fn render(app: &App, link: &Link, path: String) -> Result<String> {
+    let view = link.view();
+    let reference = NoteRef { href: Some(path), ..NoteRef::default() };
+    let opened = app.open_note(&reference, &view)?;
+    let links = Links::new(app, view, opened.page.as_ref())?;
+    let body = opened.text.get(opened.note.body..).unwrap_or_default();
+    Ok(include_str!("../../../assets/note.html")
+        .replace("{{title}}", &html::escape(&opened.title))
+        .replace("{{path}}", &html::escape(&opened.path))
+        .replace("{{body}}", &opened.note.html(body, &links)))
+}
+
+fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "nothing is here for you; the MCP endpoint is /_system/mcp\n")
+        .into_response()
+}

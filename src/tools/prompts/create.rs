@@ -1,0 +1,49 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Changed;
+use crate::{
+    domain::{
+        Result,
+        prompt::{Argument, Draft, Message},
+    },
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Save a reusable prompt; declare its {{placeholders}} in arguments.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreatePrompt {
+    name: String,
+    title: String,
+    description: Option<String>,
+    /// {name, description, required}
+    #[serde(default)]
+    #[schemars(schema_with = "super::objects")]
+    arguments: Option<Vec<Argument>>,
+    /// {role, content: {type: text, text}}
+    #[schemars(schema_with = "super::objects")]
+    messages: Vec<Message>,
+    tags: Option<Vec<String>>,
+}
+
+impl Tool for CreatePrompt {
+    const NAME: &'static str = "create_prompt";
+    const TITLE: &'static str = "Create a prompt";
+    const TOOLSET: Toolset = Toolset::Prompts;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Adds;
+    type Answer = Changed;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Changed> {
+        let message = cx.app.create_prompt(Draft {
+            name: Some(self.name),
+            title: Some(self.title),
+            description: self.description,
+            arguments: self.arguments,
+            messages: Some(self.messages),
+            tags: self.tags,
+        })?;
+        Ok(Changed::new(message))
+    }
+}

@@ -1,0 +1,28 @@
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Changed;
+use crate::{
+    domain::Result,
+    tools::{Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Delete a prompt; a backup is kept.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeletePrompt {
+    name: String,
+}
+
+impl Tool for DeletePrompt {
+    const NAME: &'static str = "delete_prompt";
+    const TITLE: &'static str = "Delete a prompt";
+    const TOOLSET: Toolset = Toolset::Prompts;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Destroys;
+    type Answer = Changed;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Changed> {
+        Ok(Changed::new(cx.app.delete_prompt(&self.name)?))
+    }
+}
