@@ -1,3 +1,6 @@
+// A torn file is what these tests are about.
+#![allow(clippy::disallowed_methods)]
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -329,9 +332,8 @@ fn an_index_that_cannot_be_trusted_is_made_anew() {
     // Written in another boot, not flushed, and a segment lost its end.
     let build = folder.path().join(name());
     fs::write(build.join("boot"), "another boot").unwrap();
-    let segment = fs::read_dir(&build).unwrap().map(|entry| entry.unwrap().path());
-    let segment =
-        segment.filter(|path| path.extension().is_some_and(|e| e == "idx")).next().unwrap();
+    let mut segments = fs::read_dir(&build).unwrap().map(|entry| entry.unwrap().path());
+    let segment = segments.find(|path| path.extension().is_some_and(|e| e == "idx")).unwrap();
     let mut bytes = fs::read(&segment).unwrap();
     bytes[3] ^= 0xff;
     fs::write(&segment, bytes).unwrap();
