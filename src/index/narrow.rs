@@ -136,11 +136,14 @@ pub(super) struct Columns {
     pub(super) date: Column<i64>,
 }
 
+/// Sets by segment and condition, and the memory they take.
+type Sets = (HashMap<(SegmentId, String), Arc<Bits>>, usize);
+
 /// What is worth keeping between searches: segments never change, so neither does what is known of
 /// them.
 #[derive(Default)]
 pub(super) struct Cache {
-    bits: Mutex<(HashMap<(SegmentId, String), Arc<Bits>>, usize)>,
+    bits: Mutex<Sets>,
     columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
 }
 

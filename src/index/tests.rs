@@ -1,3 +1,6 @@
+// A torn file is what these tests are about.
+#![allow(clippy::disallowed_methods)]
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -329,9 +332,8 @@ fn an_index_that_cannot_be_trusted_is_made_anew() {
     // Written in another boot, not flushed, and a segment lost its end.
     let build = folder.path().join(name());
     fs::write(build.join("boot"), "another boot").unwrap();
-    let segment = fs::read_dir(&build).unwrap().map(|entry| entry.unwrap().path());
-    let segment =
-        segment.filter(|path| path.extension().is_some_and(|e| e == "idx")).next().unwrap();
+    let mut segments = fs::read_dir(&build).unwrap().map(|entry| entry.unwrap().path());
+    let segment = segments.find(|path| path.extension().is_some_and(|e| e == "idx")).unwrap();
     let mut bytes = fs::read(&segment).unwrap();
     bytes[3] ^= 0xff;
     fs::write(&segment, bytes).unwrap();
@@ -406,6 +408,27 @@ fn a_rebuild_is_searched_only_when_it_is_whole() {
     shelf.remove(1);
     assert_eq!(find(&index, "tomatoes"), [""; 0]);
     assert!(!folder.path().join(first).exists(), "the old one is gone");
+}
+
+#[test]
+fn a_build_of_an_older_analyser_answers_until_its_successor_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = library();
+    let index = open(folder.path(), &shelf);
+    index.ensure_fresh(LONG).unwrap();
+    drop(index);
+    let name = fs::read_to_string(folder.path().join("current")).unwrap();
+    let old = "terms-1-0-1";
+    fs::rename(folder.path().join(name), folder.path().join(old)).unwrap();
+    fs::write(folder.path().join("current"), old).unwrap();
+    let index = open(folder.path(), &shelf);
+    assert!(index.status().unwrap().outdated);
+    assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);
+    index.tend(LONG).unwrap();
+    let status = index.status().unwrap();
+    assert!(!status.outdated && status.passages == 7, "{status:?}");
+    assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);
+    assert!(!folder.path().join(old).exists());
 }
 
 #[test]

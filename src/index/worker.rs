@@ -2,6 +2,7 @@
 //! length, every batch kept as soon as it is there.
 
 use std::{
+    cmp::Reverse,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -192,7 +193,7 @@ fn wait_for_publication(index: &Index, seen: u64, stop: &AtomicBool) {
 fn missing(view: &View, writer: &VectorWriter<'_>) -> Result<Vec<u64>> {
     let mut wanted: Vec<(u64, i64, i64)> =
         view.living_keys()?.into_iter().filter(|(key, ..)| !writer.has(*key)).collect();
-    wanted.sort_unstable_by(|a, b| (b.1, b.2, b.0).cmp(&(a.1, a.2, a.0)));
+    wanted.sort_unstable_by_key(|(key, date, pid)| Reverse((*date, *pid, *key)));
     let mut seen = Keys::default();
     wanted.retain(|(key, ..)| seen.insert(*key));
     Ok(wanted.into_iter().map(|(key, ..)| key).collect())

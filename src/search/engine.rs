@@ -134,7 +134,7 @@ impl Engine {
             options.mode != Mode::Lexical && query.text.chars().any(char::is_alphanumeric);
         // The question's vector takes longest: it is computed beside the words.
         let (words, near) = thread::scope(|scope| {
-            let near = meaning.then(|| self.vectorise.as_ref()).flatten().map(|vectorise| {
+            let near = meaning.then_some(self.vectorise.as_ref()).flatten().map(|vectorise| {
                 scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool))
             });
             let words = view.words(&query.text).and_then(|words| {

@@ -69,7 +69,9 @@ struct Mapped {
 
 /// Where the row of a key is: made when it is first asked for, about 20 bytes a row.
 #[derive(Default)]
-struct Places(Mutex<(HashMap<u64, u32, BuildHasherDefault<AsIs>>, usize)>);
+struct Places(Mutex<(RowOf, usize)>);
+
+type RowOf = HashMap<u64, u32, BuildHasherDefault<AsIs>>;
 
 impl Places {
     /// The rows of `keys`, as far as `rows` has them.
