@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Common, bar::Bar, out};
 use crate::{
-    app::eval::{Bench, Run, Scores, Set},
+    app::eval::{Bench, Ranked, Run, Scores, Set},
     domain::{Progress, Result, error::Doing},
     search::Mode,
     vault,
@@ -21,6 +21,9 @@ pub struct Eval {
     /// Write a TREC run file for each set and mode here
     #[arg(long, value_name = "DIR")]
     run_out: Option<PathBuf>,
+    /// Also write what each side said of every result: passage, item, cosine
+    #[arg(long, requires = "run_out")]
+    explain: bool,
     /// Keep indexes and vectors here, for the next evaluation
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -78,6 +81,10 @@ impl Eval {
                     std::fs::create_dir_all(folder).doing("make the folder for run files")?;
                     let file = folder.join(format!("{}.{name}.run", set.name));
                     vault::replace(&file, trec(&run, name).as_bytes())?;
+                    if self.explain {
+                        let file = folder.join(format!("{}.{name}.tsv", set.name));
+                        vault::replace(&file, explained(&run).as_bytes())?;
+                    }
                 }
             }
         }
@@ -102,8 +109,22 @@ fn word(mode: ModeFlag) -> &'static str {
 fn trec(run: &Run, tag: &str) -> String {
     let mut text = String::new();
     for (question, ranking) in run {
-        for (rank, (document, score)) in ranking.iter().enumerate() {
+        for (rank, Ranked { document, score, .. }) in ranking.iter().enumerate() {
             text += &format!("{question} Q0 {document} {} {score:.6} notewell-{tag}\n", rank + 1);
+        }
+    }
+    text
+}
+
+fn explained(run: &Run) -> String {
+    let mut text = String::new();
+    for (question, ranking) in run {
+        for Ranked { document, evidence, .. } in ranking {
+            let cosine = evidence.cosine.map_or("-".to_owned(), |cosine| format!("{cosine:.4}"));
+            text += &format!(
+                "{question}\t{document}\t{:.3}\t{:.3}\t{cosine}\n",
+                evidence.words, evidence.whole
+            );
         }
     }
     text

@@ -21,7 +21,7 @@ use tantivy::{
 use super::{
     expand::{Expansion, expand},
     narrow::{Bits, Cache, Narrowing},
-    schema::Fields,
+    schema::{self, Fields},
     tokens,
 };
 use crate::{
@@ -58,6 +58,8 @@ pub struct Words {
     pub expansions: Vec<Expansion>,
     /// The typed words that occur nowhere and could not be replaced.
     pub unknown: Vec<String>,
+    /// Terms of whole items, with their weights.
+    whole: Vec<(Term, f32)>,
     /// Every term that is looked for, so that a snippet can show them.
     pub terms: Vec<String>,
 }
@@ -85,6 +87,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         frequencies: HashMap::new(),
         expansions: Vec::new(),
         unknown: Vec::new(),
+        whole: Vec::new(),
         terms: Vec::new(),
     };
     let mut seen = HashSet::new();
@@ -142,6 +145,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         for (field, boost) in weighted.iter().filter(|(field, _)| occurs.contains(field)) {
             out.clauses.push((Term::from_field_text(*field, &text), *field, boost * weight));
         }
+        out.whole.push((Term::from_field_text(fields.whole, &text), weight));
         out.frequencies.insert(text.clone().into_bytes(), most);
         out.terms.push(text);
     }
@@ -173,6 +177,56 @@ fn query(words: &Words) -> BooleanQuery {
         (Occur::Should, Box::new(BoostQuery::new(Box::new(query), *weight)))
     };
     BooleanQuery::new(words.clauses.iter().map(clause).collect())
+}
+
+/// The items that say most of what was asked, by their first passages: BM25 over all words of an
+/// item, its length and its rarity counted in items.
+pub(super) fn best_items(
+    searcher: &Searcher,
+    fields: &Fields,
+    words: &Words,
+    narrowing: &Narrowing,
+    limit: usize,
+) -> Result<Vec<(Score, DocAddress)>> {
+    if words.is_empty() || narrowing.is_empty() || limit == 0 {
+        return Ok(Vec::new());
+    }
+    let what = "search whole items";
+    let clause = |(term, weight): &(Term, f32)| -> (Occur, Box<dyn Query>) {
+        let query = TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
+        (Occur::Should, Box::new(BoostQuery::new(Box::new(query), *weight)))
+    };
+    let query = BooleanQuery::new(words.whole.iter().map(clause).collect());
+    let items = Term::from_field_text(fields.facts, &schema::first());
+    let items = searcher.doc_freq(&items).doing(what)?.max(1);
+    searcher
+        .search_with_statistics_provider(
+            &query,
+            &Best { narrowing, limit },
+            &ItemStatistics { searcher, items },
+        )
+        .doing(what)
+}
+
+/// Lengths and rarity in items rather than passages.
+struct ItemStatistics<'a> {
+    searcher: &'a Searcher,
+    items: u64,
+}
+
+impl Bm25StatisticsProvider for ItemStatistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.searcher.total_num_tokens(field)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.items)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        // A segment may count items that are gone; more than there are would be no rarity at all.
+        self.searcher.doc_freq(term).map(|count| count.min(self.items))
+    }
 }
 
 /// Rarity over all fields at once.

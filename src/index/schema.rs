@@ -16,7 +16,7 @@ use super::{passage, tokens};
 use crate::domain::{Chunk, Document, Kind, Result, error::Doing};
 
 /// Raised when a field is added, removed or filled differently: the terms are then built anew.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The fields, by name.
 #[derive(Debug, Clone)]
@@ -26,6 +26,9 @@ pub(super) struct Fields {
     pub(super) headings: Field,
     pub(super) body: Field,
     pub(super) labels: Field,
+    /// All words of the item, on its first passage only: an item whose passages each say a part of
+    /// what was asked is found as a whole.
+    pub(super) whole: Field,
     /// Who it is.
     pub(super) pid: Field,
     pub(super) ordinal: Field,
@@ -50,6 +53,11 @@ pub(super) fn schema() -> (Schema, Fields) {
             .set_tokenizer(tokens::FED)
             .set_index_option(IndexRecordOption::WithFreqsAndPositions),
     );
+    let counted = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer(tokens::FED)
+            .set_index_option(IndexRecordOption::WithFreqs),
+    );
     let exact = TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()
             .set_tokenizer("raw")
@@ -62,6 +70,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         headings: builder.add_text_field("headings", words.clone()),
         body: builder.add_text_field("body", words.clone()),
         labels: builder.add_text_field("labels", words),
+        whole: builder.add_text_field("whole", counted),
         pid: builder.add_i64_field("pid", number()),
         ordinal: builder.add_u64_field("ordinal", FAST),
         key: builder.add_u64_field("key", number()),
@@ -107,6 +116,11 @@ pub(super) fn normalise(value: &str) -> String {
     value.trim().nfkc().collect::<String>().to_lowercase()
 }
 
+/// What the first passage of every item has, so that items can be counted.
+pub(super) fn first() -> String {
+    fact("first", "")
+}
+
 fn facts(document: &Document) -> Vec<String> {
     let mut out = Vec::new();
     for label in &document.labels {
@@ -144,7 +158,8 @@ pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<Tant
     facts.push(fact("lang", lang.code()));
     let empty = [Chunk { ordinal: 0, toc_path: Vec::new(), text: String::new(), range: 0..0 }];
     let chunks: &[Chunk] = if document.chunks.is_empty() { &empty } else { &document.chunks };
-    let mut out = Vec::with_capacity(chunks.len());
+    let mut out: Vec<TantivyDocument> = Vec::with_capacity(chunks.len());
+    let mut whole = format!("{title}{labels}");
     for chunk in chunks {
         let mut doc = TantivyDocument::default();
         doc.add_text(fields.title, &title);
@@ -154,7 +169,9 @@ pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<Tant
             tokens::append(&mut headings, heading, lang);
         }
         doc.add_text(fields.headings, headings);
-        doc.add_text(fields.body, tokens::feed(&chunk.text, lang));
+        let body = tokens::feed(&chunk.text, lang);
+        whole.push_str(&body);
+        doc.add_text(fields.body, body);
         doc.add_i64(fields.pid, document.pid.0);
         doc.add_u64(fields.ordinal, u64::from(chunk.ordinal));
         doc.add_u64(fields.key, passage::key(&document.title, &chunk.toc_path, &chunk.text));
@@ -179,6 +196,10 @@ pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<Tant
         };
         doc.add_bytes(fields.stored, &serde_json::to_vec(&stored).doing("store a passage")?);
         out.push(doc);
+    }
+    if let Some(doc) = out.first_mut() {
+        doc.add_text(fields.whole, whole);
+        doc.add_text(fields.facts, first());
     }
     Ok(out)
 }

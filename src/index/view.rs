@@ -75,6 +75,31 @@ impl View {
             .collect()
     }
 
+    /// The best items by all their words together, best first, each by its first passage.
+    pub fn items(&self, words: &Words, narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
+        lexical::best_items(&self.searcher, &self.fields, words, narrowing, limit)?
+            .into_iter()
+            .map(|(score, address)| self.hit(score, address))
+            .collect()
+    }
+
+    /// What all words of these items together score; 0 for one that has none of the words.
+    pub fn item_scores(&self, words: &Words, pids: &[Pid]) -> Result<HashMap<Pid, f32>> {
+        let mut firsts = Vec::with_capacity(pids.len());
+        for pid in pids {
+            let passages = self.with_term(&Term::from_field_i64(self.fields.pid, pid.0))?;
+            // An item's passages stand side by side, the first one first.
+            firsts.extend(passages.into_iter().min());
+        }
+        let among = Narrowing::of(&self.searcher, &firsts);
+        let scored =
+            lexical::best_items(&self.searcher, &self.fields, words, &among, firsts.len())?;
+        scored
+            .into_iter()
+            .map(|(score, address)| self.hit(score, address).map(|hit| (hit.id.pid, score)))
+            .collect()
+    }
+
     /// How many items have at least one of the words.
     pub fn count(&self, words: &Words, narrowing: &Narrowing) -> Result<Total> {
         lexical::count(&self.searcher, words, narrowing, &self.cache)

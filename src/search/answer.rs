@@ -1,5 +1,6 @@
 //! What a search gives back.
 
+use super::fuse::Evidence;
 use crate::{
     domain::{Kind, MatchId, Pid},
     index::{Expansion, Freshness, How, Progress, Total},
@@ -32,6 +33,8 @@ pub struct Found {
     pub relevance: f32,
     /// What results are ordered by.
     pub score: f32,
+    /// What each side said of its best passage.
+    pub evidence: Evidence,
     /// Best first.
     pub matches: Vec<Match>,
     /// Other items that say the same and are not shown.

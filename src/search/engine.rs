@@ -142,8 +142,12 @@ impl Engine {
                     Mode::Vector => Vec::new(),
                     _ => view.lexical(&words, &narrowing, pool)?,
                 };
+                let items = match options.mode {
+                    Mode::Vector => Vec::new(),
+                    _ => self.whole_items(&view, &words, query, &narrowing, &hits, pool)?,
+                };
                 let total = view.count(&words, &narrowing)?;
-                Ok((words, hits, total))
+                Ok((words, [hits, items].concat(), total))
             });
             let near = near.map(|thread| {
                 thread
@@ -185,6 +189,41 @@ impl Engine {
             vectors,
             words_only,
         })
+    }
+
+    /// The best passages of items that say what was asked only as a whole: none of their passages
+    /// is among the best, and one of each has to be shown.
+    fn whole_items(
+        &self,
+        view: &View,
+        words: &Words,
+        query: &Query,
+        narrowing: &Narrowing,
+        found: &[Hit],
+        pool: usize,
+    ) -> Result<Vec<Hit>> {
+        // A phrase must stand in the passage itself.
+        if !query.phrases.is_empty() || !query.excluded.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found: HashSet<Pid> = found.iter().map(|hit| hit.id.pid).collect();
+        let mut best = Vec::new();
+        for item in view.items(words, narrowing, pool / 2)? {
+            if found.contains(&item.id.pid) {
+                continue;
+            }
+            let passages = view.passages_of(item.id.pid)?;
+            let scores = view.scores(words, &passages)?;
+            best.extend(
+                passages.into_iter().zip(scores).max_by(|(_, a), (_, b)| a.total_cmp(b)).map(
+                    |(mut hit, score)| {
+                        hit.score = score;
+                        hit
+                    },
+                ),
+            );
+        }
+        Ok(best)
     }
 
     /// The question's vector and the passages nearest to it.
@@ -265,7 +304,7 @@ impl Engine {
                 if Some(hit.id.pid) == own {
                     continue;
                 }
-                let evidence = Evidence { words: 0.0, cosine: Some(hit.score) };
+                let evidence = Evidence { cosine: Some(hit.score), ..Evidence::default() };
                 let candidate = Candidate { hit, evidence, score: hit.score };
                 let kept = best.entry(hit.id).or_insert(Candidate { score: f32::MIN, ..candidate });
                 if hit.score > kept.score {
@@ -371,14 +410,23 @@ fn weigh(
         Mode::Hybrid => view.scores(words, &only_near)?,
         _ => vec![0.0; only_near.len()],
     };
+    let whole = match mode {
+        Mode::Vector => HashMap::new(),
+        _ => {
+            let pids: HashSet<Pid> =
+                by_words.iter().chain(&only_near).map(|hit| hit.id.pid).collect();
+            view.item_scores(words, &pids.into_iter().collect::<Vec<_>>())?
+        }
+    };
+    let whole = |hit: &Hit| whole.get(&hit.id.pid).copied().unwrap_or(0.0);
     let first = by_words
         .into_iter()
         .zip(cosines)
-        .map(|(hit, cosine)| (hit, Evidence { words: hit.score, cosine }));
+        .map(|(hit, cosine)| (hit, Evidence { words: hit.score, whole: whole(&hit), cosine }));
     let second = only_near
         .into_iter()
         .zip(scores)
-        .map(|(hit, words)| (hit, Evidence { words, cosine: Some(hit.score) }));
+        .map(|(hit, words)| (hit, Evidence { words, whole: whole(&hit), cosine: Some(hit.score) }));
     Ok(first
         .chain(second)
         .filter(|(_, evidence)| evidence.counts(mode))
@@ -446,6 +494,7 @@ impl Group {
             path: head.path,
             relevance: best.evidence.relevance(mode),
             score: best.score,
+            evidence: best.evidence,
             matches,
             duplicates: self.duplicates.clone(),
         })

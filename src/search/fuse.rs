@@ -6,6 +6,9 @@
 
 /// What words count in the sum; meaning counts the rest.
 pub(super) const WORDS: f32 = 0.5;
+/// Of what words count, the share of the whole item; the passage itself has the rest. A long note
+/// may say each half of what was asked in another place.
+pub(super) const WHOLE: f32 = 0.6;
 /// The BM25 score that counts as a full match.
 pub(super) const STRONG: f32 = 20.0;
 /// A passage that has none of the words must be at least this near to be shown at all.
@@ -29,6 +32,8 @@ pub enum Mode {
 pub struct Evidence {
     /// BM25; 0 when it has none of the words.
     pub words: f32,
+    /// BM25 of the whole item that it is a passage of.
+    pub whole: f32,
     /// The cosine; `None` while the passage has no vector.
     pub cosine: Option<f32>,
 }
@@ -36,7 +41,7 @@ pub struct Evidence {
 impl Evidence {
     /// What passages are ordered by.
     pub fn score(&self, mode: Mode) -> f32 {
-        let words = self.words / STRONG;
+        let words = (WHOLE * self.whole + (1.0 - WHOLE) * self.words) / STRONG;
         match (mode, self.cosine) {
             (Mode::Lexical, _) => words,
             (Mode::Vector, cosine) => cosine.unwrap_or(0.0),
@@ -49,7 +54,7 @@ impl Evidence {
     /// Whether there is anything to show it for.
     pub fn counts(&self, mode: Mode) -> bool {
         match mode {
-            Mode::Lexical => self.words > 0.0,
+            Mode::Lexical => self.words > 0.0 || self.whole > 0.0,
             Mode::Vector => self.cosine.is_some(),
             Mode::Hybrid => self.words > 0.0 || self.cosine.is_some_and(|cosine| cosine >= NEAR),
         }
@@ -73,7 +78,7 @@ mod tests {
 
     #[test]
     fn relevance_stays_in_bounds_and_grows_with_either_side() {
-        let evidence = |words, cosine| Evidence { words, cosine: Some(cosine) };
+        let evidence = |words, cosine| Evidence { words, whole: words, cosine: Some(cosine) };
         for words in [0.0, 1.0, 10.0, 1_000.0] {
             for cosine in [-1.0, 0.0, 0.5, 1.0] {
                 for mode in [Mode::Lexical, Mode::Vector, Mode::Hybrid] {

@@ -13,7 +13,7 @@ mod snippet;
 
 pub use answer::{Answer, Found, Match};
 pub use engine::{DEEPEST, Engine, Like, MOST_RESULTS, Options, Role, Vectorise};
-pub use fuse::Mode;
+pub use fuse::{Evidence, Mode};
 pub use query::{MOST_CHARACTERS, Query, parse};
 
 #[cfg(test)]

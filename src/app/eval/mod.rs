@@ -17,7 +17,7 @@ use crate::{
     domain::{Document, Filters, Kind, Pid, Progress, Result},
     index::{Embed, Index, Source},
     markdown::Note,
-    search::{self, Engine, Like, Mode, Options, Vectorise},
+    search::{self, Engine, Evidence, Like, Mode, Options, Vectorise},
 };
 
 /// Ranks kept for each question: what a run file holds.
@@ -34,7 +34,15 @@ pub struct Model {
 }
 
 /// The answers of one mode to every question, best first, with their scores.
-pub type Run = Vec<(String, Vec<(String, f32)>)>;
+pub type Run = Vec<(String, Vec<Ranked>)>;
+
+/// A document in a ranking, with what each side of the search said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    pub document: String,
+    pub score: f32,
+    pub evidence: Evidence,
+}
 
 /// A set in an index of its own.
 pub struct Bench {
@@ -110,7 +118,7 @@ impl Bench {
         Ok(run.into_iter().map(|(_, id, ranking)| (id, ranking)).collect())
     }
 
-    fn ask(&self, question: &Question, mode: Mode) -> Result<Vec<(String, f32)>> {
+    fn ask(&self, question: &Question, mode: Mode) -> Result<Vec<Ranked>> {
         let filters = Filters::default();
         let mut options = Options::new(&filters);
         options.lang = question.target.as_deref();
@@ -124,12 +132,19 @@ impl Bench {
         };
         let ranked = answer.results.into_iter().flat_map(|found| {
             // What was folded away as saying the same still counts, behind what is shown.
-            std::iter::once(found.pid).chain(found.duplicates).map(move |pid| (pid, found.score))
+            let (score, evidence) = (found.score, found.evidence);
+            std::iter::once(found.pid)
+                .chain(found.duplicates)
+                .map(move |pid| (pid, score, evidence))
         });
         Ok(ranked
-            .filter(|(pid, _)| Some(*pid) != own)
+            .filter(|(pid, ..)| Some(*pid) != own)
             .take(DEPTH)
-            .map(|(pid, score)| (self.ids[pid.0 as usize - 1].clone(), score))
+            .map(|(pid, score, evidence)| Ranked {
+                document: self.ids[pid.0 as usize - 1].clone(),
+                score,
+                evidence,
+            })
             .collect())
     }
 }

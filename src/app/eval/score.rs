@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Run, set::Judgements};
+use super::{Ranked, Run, set::Judgements};
 
 const K: usize = 10;
 
@@ -17,7 +17,7 @@ pub struct Scores {
 impl Scores {
     /// Means over every question that has a relevant document; one without an answer scores 0.
     pub fn of(run: &Run, judgements: &Judgements) -> Self {
-        let ranked: HashMap<&str, &[(String, f32)]> =
+        let ranked: HashMap<&str, &[Ranked]> =
             run.iter().map(|(id, ranking)| (id.as_str(), ranking.as_slice())).collect();
         let mut sum = Self::default();
         for (question, relevant) in judgements {
@@ -33,20 +33,23 @@ impl Scores {
         }
     }
 
-    fn add(&mut self, ranking: &[(String, f32)], relevant: &HashMap<String, f64>) {
+    fn add(&mut self, ranking: &[Ranked], relevant: &HashMap<String, f64>) {
         let gain = |id: &str| relevant.get(id).copied().unwrap_or(0.0).max(0.0);
         let discount = |rank: usize| ((rank + 2) as f64).log2();
         let top = &ranking[..ranking.len().min(K)];
-        let gained: f64 =
-            top.iter().enumerate().map(|(rank, (id, _))| gain(id) / discount(rank)).sum();
+        let gained: f64 = top
+            .iter()
+            .enumerate()
+            .map(|(rank, found)| gain(&found.document) / discount(rank))
+            .sum();
         let mut ideal: Vec<f64> = relevant.values().copied().filter(|gain| *gain > 0.0).collect();
         ideal.sort_by(|a, b| b.total_cmp(a));
         let most: f64 =
             ideal.iter().take(K).enumerate().map(|(rank, gain)| gain / discount(rank)).sum();
         self.ndcg += gained / most;
-        let first = top.iter().position(|(id, _)| gain(id) > 0.0);
+        let first = top.iter().position(|found| gain(&found.document) > 0.0);
         self.mrr += first.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
-        let found = top.iter().filter(|(id, _)| gain(id) > 0.0).count();
+        let found = top.iter().filter(|found| gain(&found.document) > 0.0).count();
         self.recall += found as f64 / ideal.len() as f64;
     }
 }
@@ -61,8 +64,12 @@ mod tests {
             ("q1".to_owned(), HashMap::from([("a".to_owned(), 2.0), ("b".to_owned(), 1.0)])),
             ("q2".to_owned(), HashMap::from([("c".to_owned(), 1.0)])),
         ]);
-        let run: Run =
-            vec![("q1".into(), vec![("x".into(), 3.0), ("b".into(), 2.0), ("a".into(), 1.0)])];
+        let ranked = |document: &str| Ranked {
+            document: document.to_owned(),
+            score: 1.0,
+            evidence: Default::default(),
+        };
+        let run: Run = vec![("q1".into(), ["x", "b", "a"].map(ranked).to_vec())];
         let scores = Scores::of(&run, &judged);
         let gained = 1.0 / 3f64.log2() + 2.0 / 2.0;
         let ideal = 2.0 + 1.0 / 3f64.log2();
