@@ -308,6 +308,8 @@ impl Prompts for JsonlPrompts {
                 "nothing to update; give title, description, arguments, messages, tags or newName",
             ));
         }
+        // The plain refusals come before anything is created on disk.
+        writable(&*self.now()?, &name, "update")?;
         let (stored, _) = self.change(|lines, snapshot| {
             let found = writable(snapshot, &name, "update")?;
             let at = lines.position(&found.prompt.name).ok_or_else(|| not_found(&name))?;
@@ -326,8 +328,8 @@ impl Prompts for JsonlPrompts {
     }
 
     fn delete(&self, name: &str) -> Result<()> {
-        // The same refusals as every other method, before anything is created on disk.
         self.get(name)?;
+        writable(&*self.now()?, name, "delete")?;
         self.change(|lines, snapshot| {
             let found = writable(snapshot, name, "delete")?;
             lines.remove(&found.prompt.name);

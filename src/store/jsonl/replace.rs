@@ -5,14 +5,15 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::mpsc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a writer waits for the others.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Holds the lock until dropped, or until the process ends, however it ends.
 #[derive(Debug)]
@@ -28,24 +29,27 @@ impl Lock {
             .write(true)
             .open(path)
             .doing(format!("open the lock `{}`", path.display()))?;
-        let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self(file)),
-                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                    thread::sleep(Duration::from_millis(1));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::limit(format!(
-                        "another process has held `{}` for {} s; try again",
-                        path.display(),
-                        PATIENCE.as_secs()
-                    )));
-                }
-                Err(TryLockError::Error(error)) => {
-                    return Err(error).doing(format!("lock `{}`", path.display()));
-                }
+        match file.try_lock() {
+            Ok(()) => return Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => {
+                return Err(error).doing(format!("lock `{}`", path.display()));
             }
+        }
+        // The system's own queue is fairer than asking again and again, but knows no end of
+        // patience; so a thread waits in it. Should the lock come too late, it is let go there.
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let locked = file.lock().map(|()| file);
+            drop(sender.send(locked));
+        });
+        match receiver.recv_timeout(PATIENCE) {
+            Ok(locked) => locked.map(Self).doing(format!("lock `{}`", path.display())),
+            Err(_) => Err(Error::limit(format!(
+                "other processes have kept `{}` busy for {} s; try again",
+                path.display(),
+                PATIENCE.as_secs()
+            ))),
         }
     }
 }
