@@ -21,7 +21,7 @@ pub struct Eval {
     /// Write a TREC run file for each set and mode here
     #[arg(long, value_name = "DIR")]
     run_out: Option<PathBuf>,
-    /// Also write what each side said of every result: passage, item, cosine
+    /// Also write what each side said of every result: passage, item, share, cosine
     #[arg(long, requires = "run_out")]
     explain: bool,
     /// Keep indexes and vectors here, for the next evaluation
@@ -122,8 +122,8 @@ fn explained(run: &Run) -> String {
         for Ranked { document, evidence, .. } in ranking {
             let cosine = evidence.cosine.map_or("-".to_owned(), |cosine| format!("{cosine:.4}"));
             text += &format!(
-                "{question}\t{document}\t{:.3}\t{:.3}\t{cosine}\n",
-                evidence.words, evidence.whole
+                "{question}\t{document}\t{:.3}\t{:.3}\t{:.3}\t{cosine}\n",
+                evidence.words, evidence.whole, evidence.share
             );
         }
     }

@@ -60,6 +60,10 @@ pub struct Words {
     pub unknown: Vec<String>,
     /// Terms of whole items, with their weights.
     whole: Vec<(Term, f32)>,
+    /// A word's form in one language, and the word: the form is no rarer than it.
+    no_rarer: HashMap<String, String>,
+    /// What an item would score that had every word that was asked, those that occur nowhere too.
+    pub ideal: f32,
     /// Every term that is looked for, so that a snippet can show them.
     pub terms: Vec<String>,
 }
@@ -88,16 +92,24 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         expansions: Vec::new(),
         unknown: Vec::new(),
         whole: Vec::new(),
+        no_rarer: HashMap::new(),
+        ideal: 0.0,
         terms: Vec::new(),
     };
     let mut seen = HashSet::new();
     let mut found: Vec<(u64, String, f32, Vec<Field>)> = Vec::new();
     // How common each typed word is: a form of it in one language is no rarer than the word.
-    let mut common: HashMap<String, u64> = HashMap::new();
+    let mut common: HashMap<String, (u64, String)> = HashMap::new();
     let mut missing: Vec<(String, String)> = Vec::new();
     // The typed words of which at least one form occurs: their other forms need no replacing.
     let mut known = HashSet::new();
-    for token in tokens::question(text) {
+    let asked = tokens::question(text);
+    // A word that is asked twice is meant twice.
+    let mut times: HashMap<String, f32> = HashMap::new();
+    for token in &asked {
+        *times.entry(token.term.clone()).or_default() += 1.0;
+    }
+    for token in asked {
         if found.len() >= MOST_LOOKED_AT {
             break;
         }
@@ -106,16 +118,21 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         }
         let (most, occurs) = frequency(searcher, &weighted, &token.term)?;
         let typed = text.get(token.range.clone()).unwrap_or(&token.term).to_owned();
-        let most = match token.kind {
-            Kind::Form(_) => most.max(common.get(&typed).copied().unwrap_or_default()),
+        let most = match (token.kind, common.get(&typed)) {
+            (Kind::Form(_), Some((count, word))) => {
+                out.no_rarer.insert(token.term.clone(), word.clone());
+                most.max(*count)
+            }
             _ => most,
         };
         if token.kind == Kind::Word {
-            common.insert(typed.clone(), most);
+            common.insert(typed.clone(), (most, token.term.clone()));
         }
         if !occurs.is_empty() {
             known.insert(typed);
-            found.push((most, token.term, tokens::weight(token.kind), occurs));
+            let weight =
+                tokens::weight(token.kind) * times.get(&token.term).copied().unwrap_or(1.0);
+            found.push((most, token.term, weight, occurs));
         } else if token.kind == Kind::Word {
             missing.push((typed, token.term));
         }
@@ -141,7 +158,9 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     }
     found.sort_by_key(|(most, ..)| *most);
     found.truncate(MOST_WORDS);
+    let passages = searcher.num_docs();
     for (most, text, weight, occurs) in found {
+        out.ideal += weight * fullest(most, passages);
         for (field, boost) in weighted.iter().filter(|(field, _)| occurs.contains(field)) {
             out.clauses.push((Term::from_field_text(*field, &text), *field, boost * weight));
         }
@@ -151,7 +170,15 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     }
     out.unknown.retain(|typed| !known.contains(typed));
     out.unknown.dedup();
+    out.ideal += out.unknown.len() as f32 * fullest(0, passages);
     Ok(out)
+}
+
+/// The most that BM25 gives for a word that so many of the passages have.
+fn fullest(count: u64, passages: u64) -> f32 {
+    const SATURATED: f32 = 2.2;
+    let (count, passages) = (count as f32, passages.max(count) as f32);
+    SATURATED * (1.0 + (passages - count + 0.5) / (count + 0.5)).ln()
 }
 
 fn frequency(
@@ -203,7 +230,7 @@ pub(super) fn best_items(
         .search_with_statistics_provider(
             &query,
             &Best { narrowing, limit },
-            &ItemStatistics { searcher, items },
+            &ItemStatistics { searcher, words, items },
         )
         .doing(what)
 }
@@ -211,6 +238,7 @@ pub(super) fn best_items(
 /// Lengths and rarity in items rather than passages.
 struct ItemStatistics<'a> {
     searcher: &'a Searcher,
+    words: &'a Words,
     items: u64,
 }
 
@@ -224,8 +252,13 @@ impl Bm25StatisticsProvider for ItemStatistics<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let mut count = self.searcher.doc_freq(term)?;
+        let text = std::str::from_utf8(term.serialized_value_bytes()).unwrap_or_default();
+        if let Some(word) = self.words.no_rarer.get(text) {
+            count = count.max(self.searcher.doc_freq(&Term::from_field_text(term.field(), word))?);
+        }
         // A segment may count items that are gone; more than there are would be no rarity at all.
-        self.searcher.doc_freq(term).map(|count| count.min(self.items))
+        Ok(count.min(self.items))
     }
 }
 

@@ -418,15 +418,19 @@ fn weigh(
             view.item_scores(words, &pids.into_iter().collect::<Vec<_>>())?
         }
     };
-    let whole = |hit: &Hit| whole.get(&hit.id.pid).copied().unwrap_or(0.0);
+    let evidence = |hit: &Hit, passage: f32, cosine: Option<f32>| {
+        let whole = whole.get(&hit.id.pid).copied().unwrap_or(0.0);
+        let share = if words.ideal > 0.0 { (whole / words.ideal).min(1.0) } else { 0.0 };
+        Evidence { words: passage, whole, share, cosine }
+    };
     let first = by_words
         .into_iter()
         .zip(cosines)
-        .map(|(hit, cosine)| (hit, Evidence { words: hit.score, whole: whole(&hit), cosine }));
+        .map(|(hit, cosine)| (hit, evidence(&hit, hit.score, cosine)));
     let second = only_near
         .into_iter()
         .zip(scores)
-        .map(|(hit, words)| (hit, Evidence { words, whole: whole(&hit), cosine: Some(hit.score) }));
+        .map(|(hit, words)| (hit, evidence(&hit, words, Some(hit.score))));
     Ok(first
         .chain(second)
         .filter(|(_, evidence)| evidence.counts(mode))

@@ -1,21 +1,27 @@
 //! How much words and meaning count: one small rule on absolute scales.
 //!
-//! A BM25 score of 20 is a strong match whatever the best one was, and a cosine is what it is, so a
-//! plain sum of the two keeps how sure each side is; reciprocal ranks throw that away. The figures
-//! are where the tuning starts.
+//! A BM25 score is strong or weak whatever the best one was, and a cosine is what it is, so a plain
+//! sum keeps how sure each side is; reciprocal ranks throw that away. Beside its absolute size, a
+//! BM25 score counts by its share of what was asked: one name that a Russian note has in common with
+//! an English question is a weak sign, however rare the name. The figures were tuned on the judged
+//! sets of `notewell eval --explain`.
 
-/// What words count in the sum; meaning counts the rest.
-pub(super) const WORDS: f32 = 0.5;
-/// Of what words count, the share of the whole item; the passage itself has the rest. A long note
-/// may say each half of what was asked in another place.
-pub(super) const WHOLE: f32 = 0.6;
+/// What meaning counts in the sum.
+pub(super) const MEANING: f32 = 0.5;
+/// What a BM25 score counts.
+pub(super) const WORDS: f32 = 0.25;
+/// What the share of the question counts that an item's words answer.
+pub(super) const SHARE: f32 = 0.125;
+/// Of a BM25 score, the part of the whole item; the passage itself has the rest. A long note may say
+/// each half of what was asked in another place.
+pub(super) const WHOLE: f32 = 0.8;
 /// The BM25 score that counts as a full match.
-pub(super) const STRONG: f32 = 20.0;
+pub(super) const STRONG: f32 = 40.0;
 /// A passage that has none of the words must be at least this near to be shown at all.
-pub(super) const NEAR: f32 = 0.2;
+pub(super) const NEAR: f32 = 0.08;
 
-/// How fast relevance grows with the score: at 0.5 (a strong match of words or meaning alone) it is
-/// two thirds.
+/// How fast relevance grows with the score: at 0.5 (a strong match of words and meaning) it is two
+/// thirds.
 const STEEP: f32 = 2.2;
 
 /// Which sides are asked.
@@ -34,6 +40,8 @@ pub struct Evidence {
     pub words: f32,
     /// BM25 of the whole item that it is a passage of.
     pub whole: f32,
+    /// How much of what was asked the item's words answer, 0 to 1.
+    pub share: f32,
     /// The cosine; `None` while the passage has no vector.
     pub cosine: Option<f32>,
 }
@@ -42,12 +50,13 @@ impl Evidence {
     /// What passages are ordered by.
     pub fn score(&self, mode: Mode) -> f32 {
         let words = (WHOLE * self.whole + (1.0 - WHOLE) * self.words) / STRONG;
-        match (mode, self.cosine) {
-            (Mode::Lexical, _) => words,
-            (Mode::Vector, cosine) => cosine.unwrap_or(0.0),
-            (Mode::Hybrid, Some(cosine)) => WORDS * words + (1.0 - WORDS) * cosine,
-            // Its vector is still to come: what the words say stands for both, cautiously.
-            (Mode::Hybrid, None) => WORDS * words,
+        match mode {
+            Mode::Lexical => words,
+            Mode::Vector => self.cosine.unwrap_or(0.0),
+            // A passage whose vector is still to come stands on its words alone.
+            Mode::Hybrid => {
+                MEANING * self.cosine.unwrap_or(0.0) + WORDS * words + SHARE * self.share
+            }
         }
     }
 
@@ -78,7 +87,12 @@ mod tests {
 
     #[test]
     fn relevance_stays_in_bounds_and_grows_with_either_side() {
-        let evidence = |words, cosine| Evidence { words, whole: words, cosine: Some(cosine) };
+        let evidence = |words: f32, cosine| Evidence {
+            words,
+            whole: words,
+            share: words / (words + 1.0),
+            cosine: Some(cosine),
+        };
         for words in [0.0, 1.0, 10.0, 1_000.0] {
             for cosine in [-1.0, 0.0, 0.5, 1.0] {
                 for mode in [Mode::Lexical, Mode::Vector, Mode::Hybrid] {

@@ -1,14 +1,20 @@
 //! The query string: what a person or an agent types.
 //!
-//! `"two words"` must occur as written, `-word` must not occur in the item, and `label:`, `path:`,
+//! `"two words"` must occur as written (unless they are quoted within a whole sentence), `-word` must not occur in the item, and `label:`, `path:`,
 //! `kind:`, `before:` and `after:` narrow like the filters of the same name. Everything else is what
 //! is looked for. What does not read as one of these is a word: no input is a syntax error, but a
 //! date or a kind that cannot be is told.
 
-use crate::domain::{Error, Filters, Result, Timestamp};
+use crate::{
+    domain::{Error, Filters, Result, Timestamp},
+    text::words::count_words,
+};
 
 /// Longer questions are refused rather than cut.
 pub const MOST_CHARACTERS: usize = 10_000;
+
+/// With this many words around it, a quoted phrase is part of a sentence and not a search for it.
+const SENTENCE: usize = 5;
 
 /// A query string, taken apart.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +23,8 @@ pub struct Query {
     pub text: String,
     pub phrases: Vec<String>,
     pub excluded: Vec<String>,
+    /// Quoted words of a whole sentence: looked for as words, not as exact phrases.
+    pub mentioned: Vec<String>,
     /// What the string itself narrows by.
     pub filters: Filters,
 }
@@ -42,6 +50,11 @@ pub fn parse(input: &str) -> Result<Query> {
     let mut rest = input.trim_start();
     while !rest.is_empty() {
         rest = part(rest, &mut query, &mut words)?.trim_start();
+    }
+    let outside: Vec<&str> =
+        words.iter().filter(|word| !query.phrases.contains(word)).map(String::as_str).collect();
+    if count_words(&outside.join(" ")) >= SENTENCE {
+        query.mentioned = std::mem::take(&mut query.phrases);
     }
     query.text = words.join(" ");
     Ok(query)

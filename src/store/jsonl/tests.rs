@@ -348,9 +348,8 @@ fn a_refusal_creates_nothing_on_disk() {
 fn figures_of_ten_thousand() {
     let library = library();
     let text = "A prompt of ordinary length, with {{a|placeholder}}. ".repeat(20);
-    let prompts = (0..10_000).map(|number| {
-        draft(&format!("p{number}"), &text).into_prompt(Timestamp::now()).unwrap()
-    });
+    let prompts = (0..10_000)
+        .map(|number| draft(&format!("p{number}"), &text).into_prompt(Timestamp::now()).unwrap());
     library.store.add(prompts.collect()).unwrap();
     let time = |what: &str, times: usize, work: &mut dyn FnMut(usize)| {
         let mut taken: Vec<_> = (0..times)
@@ -369,6 +368,8 @@ fn figures_of_ten_thousand() {
         JsonlPrompts::open(library.folder.path(), 10, None).list(None, 100).unwrap();
     });
     time("first page", 100, &mut |_| drop(store.list(None, 100).unwrap()));
-    time("create, durable", 50, &mut |round| drop(library.create(&format!("n{round}"), "x").unwrap()));
+    time("create, durable", 50, &mut |round| {
+        drop(library.create(&format!("n{round}"), "x").unwrap())
+    });
     println!("{} bytes", fs::metadata(store.user_file()).unwrap().len());
 }
