@@ -326,7 +326,7 @@ fn dump(connection: &Connection) -> BTreeMap<(String, String, String), Sql> {
     let mut all = BTreeMap::new();
     for table in ["Note", "_prisma_migrations"] {
         let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
-        let names: Vec<String> = statement.column_names().into_iter().map(Into::into).collect();
+        let names: Vec<String> = statement.column_names().map(Into::into).collect();
         let mut rows = statement.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let id: String = row.get(0).unwrap();

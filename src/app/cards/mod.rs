@@ -156,7 +156,9 @@ impl CardRoom {
     }
 
     pub fn list(&self, query: &CardQuery) -> Result<CardPage> {
-        self.store()?.list(query)
+        let mut page = self.store()?.list(query)?;
+        page.cards = page.cards.into_iter().map(with_fitting_images).collect();
+        Ok(page)
     }
 
     pub fn labels(&self) -> Result<Vec<String>> {

@@ -10,8 +10,7 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Change the given fields of a card; null empties one. Done on a recurring reminder moves it to
-/// its next time.
+/// Change the given fields of a card; null empties one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateNote {
@@ -34,7 +33,6 @@ pub struct UpdateNote {
     labels: Option<Option<Vec<String>>>,
     is_pinned: Option<bool>,
     is_archived: Option<bool>,
-    /// base64
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<Vec<String>>")]
     images: Option<Option<Vec<String>>>,
@@ -45,6 +43,7 @@ pub struct UpdateNote {
     #[serde(default, deserialize_with = "given")]
     #[schemars(schema_with = "recurrences")]
     reminder_recurrence: Option<Option<Recurrence>>,
+    /// A recurring one moves on
     is_reminder_done: Option<bool>,
     /// Refuse if it changed since
     if_updated_at: Option<String>,

@@ -135,5 +135,5 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
 fn date(note: &Value, name: &str) -> Option<Timestamp> {
     let value = note.get(name)?;
     let usec = value.as_i64().or_else(|| value.as_str()?.parse().ok())?;
-    (usec > 0).then(|| Timestamp(usec / 1_000))
+    (usec > 0).then_some(Timestamp(usec / 1_000))
 }

@@ -14,7 +14,8 @@ mod snapshot;
 mod write;
 
 use std::{
-    collections::BTreeSet,
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -23,6 +24,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
 pub use cuid::id_of;
+use dates::DateForm;
 use layout::Layout;
 use snapshot::Snapshot;
 
@@ -51,6 +53,8 @@ struct Inner {
     /// The schema that `layout` was read from.
     schema_version: i64,
     snapshot: Snapshot,
+    /// The forms of dates seen in this transaction, by column.
+    forms: RefCell<HashMap<&'static str, DateForm>>,
     /// The state of the database that `snapshot` shows; `None` when it must be read again.
     seen: Option<i64>,
 }
@@ -101,8 +105,14 @@ impl SqliteCards {
     fn with(path: &Path, connection: Connection) -> Result<Self> {
         let layout = Layout::read(&connection)?;
         let schema_version = schema_version(&connection)?;
-        let inner =
-            Inner { connection, layout, schema_version, snapshot: Snapshot::default(), seen: None };
+        let inner = Inner {
+            connection,
+            layout,
+            schema_version,
+            snapshot: Snapshot::default(),
+            forms: RefCell::default(),
+            seen: None,
+        };
         Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner) })
     }
 
@@ -192,6 +202,8 @@ impl Inner {
         let begun =
             rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
                 .map_err(|error| fail(error, what))?;
+        // Another program may have written since; it cannot while we hold the lock.
+        self.forms.borrow_mut().clear();
         let value = work(self)?;
         begun.commit().map_err(|error| fail(error, what))?;
         // A trigger may have changed other rows; those changes are ours and raise no data version.

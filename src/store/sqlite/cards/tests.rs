@@ -67,7 +67,7 @@ fn dump(path: &Path) -> BTreeMap<(String, String, String), Value> {
     let mut all = BTreeMap::new();
     for table in ["Note", "_prisma_migrations", "Seen"] {
         let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
-        let names: Vec<String> = statement.column_names().into_iter().map(Into::into).collect();
+        let names: Vec<String> = statement.column_names().map(Into::into).collect();
         let mut rows = statement.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let id: String = row.get(0).unwrap();

@@ -21,19 +21,21 @@ const DATES: [&str; 3] = ["reminder", "createdAt", "updatedAt"];
 
 impl Inner {
     /// The form in which to write a date into a column.
-    fn form(&self, column: &str) -> Result<DateForm> {
+    fn form(&self, column: &'static str) -> Result<DateForm> {
+        if let Some(form) = self.forms.borrow().get(column) {
+            return Ok(*form);
+        }
         // A column without dates yet follows its neighbours.
+        let mut form = None;
         for name in [column, "updatedAt", "createdAt"] {
-            if !self.layout.has(name) {
-                continue;
-            }
-            let form = DateForm::of_column(&self.connection, name)
-                .map_err(|error| fail(error, "read the dates of the cards"))?;
-            if let Some(form) = form {
-                return Ok(form);
+            if form.is_none() && self.layout.has(name) {
+                form = DateForm::of_column(&self.connection, name)
+                    .map_err(|error| fail(error, "read the dates of the cards"))?;
             }
         }
-        Ok(DateForm::default())
+        let form = form.unwrap_or_default();
+        self.forms.borrow_mut().insert(column, form);
+        Ok(form)
     }
 
     fn must_get(&self, id: &str) -> Result<Card> {
@@ -141,12 +143,12 @@ impl Inner {
     fn set(&self, old: &Card, card: &Card, columns: &[&'static str]) -> Result<Card> {
         let mut sets = Vec::new();
         let mut values = Vec::new();
-        for column in columns {
+        for &column in columns {
             if !self.layout.has(column) {
                 return Err(lost(column));
             }
             let form =
-                if DATES.contains(column) { self.form(column)? } else { DateForm::default() };
+                if DATES.contains(&column) { self.form(column)? } else { DateForm::default() };
             let mut value = row::write(card, column, form);
             if value == Value::Null && self.layout.is_required(column) {
                 value = self.forced(column)?;
