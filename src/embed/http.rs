@@ -201,7 +201,8 @@ fn outside(message: String, cause: impl std::error::Error + Send + Sync + 'stati
 /// The text as it is sent: composed, not longer than any model reads, and never empty, which some
 /// servers refuse.
 fn prepare(text: &str) -> String {
-    let text: String = text[..text.floor_char_boundary(LONGEST)].nfc().collect();
+    let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    let text: String = text[..end.unwrap_or(0)].nfc().collect();
     if text.is_empty() { " ".to_owned() } else { text }
 }
 
@@ -240,6 +241,9 @@ mod tests {
     /// A request as the server saw it: its head in lower case, and its body.
     type Seen = (String, Value);
 
+    /// Makes an answer from a request.
+    type Body = fn(&Value) -> String;
+
     fn receive(stream: &TcpStream) -> Option<Seen> {
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
@@ -257,7 +261,7 @@ mod tests {
 
     /// Answers each request with the next of `answers`: a head line with headers, and a body made
     /// from the request. The last one is repeated.
-    fn server(answers: Vec<(&'static str, fn(&Value) -> String)>) -> (String, Receiver<Seen>) {
+    fn server(answers: Vec<(&'static str, Body)>) -> (String, Receiver<Seen>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1/", listener.local_addr().unwrap());
         let (sender, seen) = channel();
@@ -359,7 +363,7 @@ mod tests {
 
     #[test]
     fn answers_that_do_not_fit_are_errors() {
-        let cases: [(fn(&Value) -> String, &str); 4] = [
+        let cases: [(Body, &str); 4] = [
             (|_| "<html>".into(), "did not answer with embeddings"),
             (|_| r#"{"data": []}"#.into(), "0 vectors for 1 texts"),
             (|_| r#"{"data": [{"embedding": [1, 2]}]}"#.into(), "length 2, not 3"),

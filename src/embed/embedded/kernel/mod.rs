@@ -5,9 +5,11 @@
 //! that load and store, and calls into functions compiled for features that were detected first.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod portable;
 #[cfg(target_arch = "x86_64")]
-mod x86;
+mod vnni;
 
 pub use portable::Portable;
 
@@ -156,6 +158,24 @@ pub trait Ops: Copy {
     fn linear(self, rows: &Rows, linear: &Linear, out: &mut [f32]);
 }
 
+/// The operations of [`Ops`] that are one intrinsic each.
+#[cfg(target_arch = "x86_64")]
+macro_rules! lanes {
+    ($float:ty, $lanes:literal, $($name:ident = $intrinsic:ident($($arg:ident),*);)*) => {
+        const LANES: usize = $lanes;
+        type F = $float;
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: $float),*) -> $float {
+                // SAFETY: `self` is the proof that the processor has the instruction.
+                unsafe { $intrinsic($($arg),*) }
+            }
+        )*
+    };
+}
+#[cfg(target_arch = "x86_64")]
+use lanes;
+
 /// Work that is compiled once for each instruction set. `run` must be `#[inline(always)]`.
 pub trait Pass {
     type Output;
@@ -167,9 +187,9 @@ pub trait Pass {
 pub enum Kernel {
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
+    Avx2(avx2::Avx2),
     #[cfg(target_arch = "x86_64")]
-    Vnni(x86::Vnni),
+    Vnni(vnni::Vnni),
 }
 
 impl Kernel {
@@ -183,8 +203,8 @@ impl Kernel {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            all.extend(x86::Vnni::detect().map(Self::Vnni));
-            all.extend(x86::Avx2::detect().map(Self::Avx2));
+            all.extend(vnni::Vnni::detect().map(Self::Vnni));
+            all.extend(avx2::Avx2::detect().map(Self::Avx2));
         }
         all.push(Self::Portable(Portable));
         all
