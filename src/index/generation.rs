@@ -185,7 +185,8 @@ impl Builds<'_> {
         for entry in fs::read_dir(self.0).doing("list the index")? {
             let entry = entry.doing("list the index")?;
             let name = entry.file_name();
-            let last = name.to_str().and_then(|name| name.rsplit('-').next());
+            let build = name.to_str().and_then(|name| name.strip_prefix("terms-"));
+            let last = build.and_then(|name| name.rsplit('-').next());
             if let Some(found) = last.and_then(|last| last.parse::<u64>().ok()) {
                 number = number.max(found);
             }
