@@ -9,7 +9,7 @@ mod markdown;
 mod memento;
 mod source;
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde_json::Value;
 
@@ -27,6 +27,9 @@ use source::{File, Source};
 const BATCH: usize = 200;
 /// Bytes of images in one transaction.
 const BATCH_BYTES: usize = 16 << 20;
+
+/// Left between two transactions in a database that another program uses.
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,6 +153,10 @@ impl Import<'_> {
             batch.into_iter().map(|draft| (draft.from, draft.card)).unzip();
         if cards.is_empty() {
             return Ok(());
+        }
+        // SQLite's lock is not fair: without a pause a web app that waits for it could give up.
+        if !self.room.own {
+            std::thread::sleep(PAUSE);
         }
         for (from, outcome) in from.into_iter().zip(self.room.store()?.import(&cards)?) {
             match outcome {

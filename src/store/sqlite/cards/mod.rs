@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// How long a call waits for another program's transaction before it says so.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(10);
 
 pub struct SqliteCards {
     path: PathBuf,
