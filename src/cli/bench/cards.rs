@@ -95,12 +95,10 @@ fn call(app: &App, tool: &str, arguments: Value) -> Result<()> {
 }
 
 fn time(app: &App, tool: &str, calls: u64, arguments: impl Fn(u64) -> Value) -> Result<Times> {
-    let mut times = Vec::new();
-    for number in 0..calls {
+    Times::of(std::process::id(), 0, calls, |number| {
         let arguments = arguments(number);
         let started = Instant::now();
         call(app, tool, arguments)?;
-        times.push(started.elapsed());
-    }
-    Ok(Times::new(times))
+        Ok(started.elapsed())
+    })
 }

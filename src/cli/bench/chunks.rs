@@ -259,18 +259,14 @@ fn warm(count: u64) -> u64 {
 
 fn ask(count: u64, bar: &dyn Progress, mut one: impl FnMut(u64) -> Result<()>) -> Result<Times> {
     let warm = warm(count);
-    let mut times = Vec::new();
-    for number in 0..warm + count {
+    Times::of(std::process::id(), warm, count, |number| {
         if number.is_multiple_of(16) {
             bar.report(number, Some(warm + count), "asking");
         }
         let started = Instant::now();
         one(number)?;
-        if number >= warm {
-            times.push(started.elapsed());
-        }
-    }
-    Ok(Times::new(times))
+        Ok(started.elapsed())
+    })
 }
 
 fn call(app: &App, question: &str) -> Result<tools::Output> {

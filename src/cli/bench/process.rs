@@ -36,6 +36,17 @@ pub fn memory(process: u32, line: &str) -> Option<u64> {
     value.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
 }
 
+/// The processor time that a process has used, on all its threads. It says what work costs even
+/// while others keep the machine busy.
+pub fn processor(process: u32) -> Option<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before may hold spaces; behind it stand the state and, 11 fields on, the two times.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    // Linux tells user space hundredths of a second, whatever the kernel counts in.
+    Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
+}
+
 /// The bytes of all files below a folder.
 pub fn size(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
@@ -62,14 +73,23 @@ pub fn configure(data: &Path, config: &str) -> Result<()> {
     crate::vault::replace(&data.with_extension("toml"), config.as_bytes())
 }
 
-/// Runs a subcommand to its end: how long it took and the most memory it had.
-pub fn run(data: &Path, arguments: &[&std::ffi::OsStr]) -> Result<(Duration, Option<u64>)> {
+/// What a run of this program took.
+pub struct Run {
+    pub took: Duration,
+    pub processor: Option<Duration>,
+    /// The most memory that it had.
+    pub peak: Option<u64>,
+}
+
+/// Runs a subcommand to its end.
+pub fn run(data: &Path, arguments: &[&std::ffi::OsStr]) -> Result<Run> {
     let started = Instant::now();
     let mut child = command(data)?.args(arguments).spawn().doing("start this program")?;
-    let mut most = None;
+    let (mut peak, mut used) = (None, None);
     let status = loop {
-        // The high-water mark only grows, so the last look is the one that counts.
-        most = memory(child.id(), "VmHWM").or(most);
+        // Both only grow, so the last look is the one that counts.
+        peak = memory(child.id(), "VmHWM").or(peak);
+        used = processor(child.id()).or(used);
         if let Some(status) = child.try_wait().doing("wait for this program")? {
             break status;
         }
@@ -77,7 +97,7 @@ pub fn run(data: &Path, arguments: &[&std::ffi::OsStr]) -> Result<(Duration, Opt
     };
     let took = started.elapsed();
     match status.success() {
-        true => Ok((took, most)),
+        true => Ok(Run { took, processor: used, peak }),
         false => Err(Error::internal(format!(
             "this program ended with `{status}`; run it by hand to see why"
         ))),

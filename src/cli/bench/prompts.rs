@@ -87,12 +87,10 @@ fn time(
     calls: u64,
     params: impl Fn(u64) -> Value,
 ) -> Result<Times> {
-    let mut times = Vec::new();
-    for number in 0..calls {
+    Times::of(client.id(), 0, calls, |number| {
         let params = params(number);
         let started = Instant::now();
         client.ask(method, params)?;
-        times.push(started.elapsed());
-    }
-    Ok(Times::new(times))
+        Ok(started.elapsed())
+    })
 }

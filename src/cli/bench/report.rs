@@ -5,6 +5,7 @@ use std::{fmt::Write, time::Duration};
 use serde_json::{Value, json};
 
 use super::process;
+use crate::domain::Result;
 
 /// What a figure is held against. Told, never asserted.
 #[derive(Clone, Copy)]
@@ -44,26 +45,54 @@ impl Report {
 
     /// The middle and the tail of repeated measurements.
     pub fn times(&mut self, what: &str, times: &Times, p50: Goal, p99: Goal) {
-        self.add(format!("{what}, p50 of {}", times.0.len()), times.at(0.5), "ms", p50);
+        self.add(format!("{what}, p50 of {}", times.sorted.len()), times.at(0.5), "ms", p50);
         self.add(format!("{what}, p99"), times.at(0.99), "ms", p99);
+        if let Some(mean) = times.processor {
+            self.add(format!("{what}, processor time each"), mean, "ms", Goal::None);
+        }
     }
 }
 
-/// Milliseconds, in order.
-pub struct Times(Vec<f64>);
+/// Milliseconds.
+pub struct Times {
+    sorted: Vec<f64>,
+    /// Processor time of one, in the mean, on all threads.
+    processor: Option<f64>,
+}
 
 impl Times {
     pub fn new(times: impl IntoIterator<Item = Duration>) -> Self {
         let mut times: Vec<f64> =
             times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
         times.sort_by(f64::total_cmp);
-        Self(times)
+        Self { sorted: times, processor: None }
+    }
+
+    /// Calls `one` a number of times after some that do not count; `process` does the work.
+    pub fn of(
+        process: u32,
+        warm: u64,
+        count: u64,
+        mut one: impl FnMut(u64) -> Result<Duration>,
+    ) -> Result<Self> {
+        for number in 0..warm {
+            one(number)?;
+        }
+        let before = process::processor(process);
+        let times: Vec<Duration> = (warm..warm + count).map(&mut one).collect::<Result<_>>()?;
+        let used = process::processor(process).zip(before).map(|(after, before)| after - before);
+        let mut times = Self::new(times);
+        // Ticks are of ten milliseconds: too coarse for less.
+        times.processor = used
+            .filter(|used| used.as_millis() >= 200)
+            .map(|used| used.as_secs_f64() * 1_000.0 / count.max(1) as f64);
+        Ok(times)
     }
 
     /// The time that this share of the measurements kept within.
     pub fn at(&self, share: f64) -> f64 {
-        let rank = (share * self.0.len() as f64).ceil() as usize;
-        self.0.get(rank.saturating_sub(1)).or(self.0.last()).copied().unwrap_or(0.0)
+        let rank = (share * self.sorted.len() as f64).ceil() as usize;
+        self.sorted.get(rank.saturating_sub(1)).or(self.sorted.last()).copied().unwrap_or(0.0)
     }
 }
 
