@@ -158,7 +158,7 @@ mod tests {
             "Исследование/18 - Инструкция.md",
             "メモ/日記.md",
             "..a/b..md",
-            "a:b.md",
+            "ab:c.md",
         ] {
             assert_eq!(VaultPath::parse(good).unwrap().as_str(), good);
         }

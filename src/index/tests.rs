@@ -418,9 +418,9 @@ fn a_build_of_an_older_analyser_answers_until_its_successor_is_whole() {
     index.ensure_fresh(LONG).unwrap();
     drop(index);
     let name = fs::read_to_string(folder.path().join("current")).unwrap();
-    let old = "terms-1-0-1";
-    fs::rename(folder.path().join(name), folder.path().join(old)).unwrap();
-    fs::write(folder.path().join("current"), old).unwrap();
+    let old = format!("terms-{}-0-1", schema::VERSION);
+    fs::rename(folder.path().join(name), folder.path().join(&old)).unwrap();
+    fs::write(folder.path().join("current"), &old).unwrap();
     let index = open(folder.path(), &shelf);
     assert!(index.status().unwrap().outdated);
     assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);

@@ -18,6 +18,8 @@ pub struct Answer {
     pub unknown: Vec<String>,
     pub freshness: Freshness,
     pub vectors: Option<Progress>,
+    /// Quoted words that were looked for as words, not as exact phrases.
+    pub mentioned: Vec<String>,
     /// Why meaning was left out, when it was.
     pub words_only: Option<String>,
 }
@@ -65,6 +67,12 @@ impl Answer {
                 ),
                 How::Typo => format!("`{word}` occurs nowhere; searched for `{instead}` instead"),
             });
+        }
+        if !self.mentioned.is_empty() {
+            notes.push(format!(
+                "`{}` was searched as words, not as an exact phrase: it stands within a sentence, or nothing has it exactly",
+                self.mentioned.join("`, `")
+            ));
         }
         if !self.unknown.is_empty() {
             notes.push(format!("not found anywhere: `{}`", self.unknown.join("`, `")));

@@ -92,6 +92,7 @@ pub struct Engine {
 }
 
 /// A passage in the running.
+#[derive(Clone, Copy)]
 struct Candidate {
     hit: Hit,
     evidence: Evidence,
@@ -172,7 +173,10 @@ impl Engine {
             options.mode
         };
         let candidates = weigh(&view, &words, vector.as_deref(), by_words, by_meaning, mode)?;
-        let groups = group(candidates);
+        let groups = group(candidates, mode);
+        if groups.is_empty() && query.quotes_a_sentence() {
+            return self.search(&query.clone().loosened(), options);
+        }
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
         let page = self.show(&view, &groups, options, mode, &words.terms)?;
         let vectors = match options.mode {
@@ -185,6 +189,7 @@ impl Engine {
             total,
             expansions: words.expansions,
             unknown: words.unknown,
+            mentioned: query.mentioned.clone(),
             freshness,
             vectors,
             words_only,
@@ -267,7 +272,7 @@ impl Engine {
         let candidates = hits
             .into_iter()
             .map(|hit| Candidate { hit, evidence: Evidence::default(), score: 0.0 })
-            .map(|candidate| Group { duplicates: Vec::new(), candidates: vec![candidate] })
+            .map(|best| Group { best, duplicates: Vec::new(), candidates: vec![best] })
             .collect::<Vec<_>>();
         Ok(Answer {
             next: next(options, candidates.len()),
@@ -275,6 +280,7 @@ impl Engine {
             total,
             expansions: Vec::new(),
             unknown: Vec::new(),
+            mentioned: Vec::new(),
             freshness,
             vectors: None,
             words_only: None,
@@ -312,13 +318,14 @@ impl Engine {
                 }
             }
         }
-        let groups = group(best.into_values().collect());
+        let groups = group(best.into_values().collect(), Mode::Vector);
         Ok(Answer {
             next: next(options, groups.len()),
             results: self.show(&view, &groups, options, Mode::Vector, &[])?,
             total: Total { items: groups.len(), exact: false },
             expansions: Vec::new(),
             unknown: Vec::new(),
+            mentioned: Vec::new(),
             freshness,
             vectors: self.index.vector_progress(view.passages()),
             words_only: None,
@@ -420,8 +427,9 @@ fn weigh(
     };
     let evidence = |hit: &Hit, passage: f32, cosine: Option<f32>| {
         let whole = whole.get(&hit.id.pid).copied().unwrap_or(0.0);
-        let share = if words.ideal > 0.0 { (whole / words.ideal).min(1.0) } else { 0.0 };
-        Evidence { words: passage, whole, share, cosine }
+        let part =
+            |score: f32| if words.ideal > 0.0 { (score / words.ideal).min(1.0) } else { 0.0 };
+        Evidence { words: passage, whole, share: part(whole), own: part(passage), cosine }
     };
     let first = by_words
         .into_iter()
@@ -440,12 +448,14 @@ fn weigh(
 
 /// The passages of one item, best first.
 struct Group {
+    /// What the item is ordered by: the most that one of its passages brings.
+    best: Candidate,
     candidates: Vec<Candidate>,
     duplicates: Vec<Pid>,
 }
 
 /// Orders passages, folds those that say the same and gathers them by item.
-fn group(mut candidates: Vec<Candidate>) -> Vec<Group> {
+fn group(mut candidates: Vec<Candidate>, mode: Mode) -> Vec<Group> {
     candidates
         .sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.hit.id.cmp(&b.hit.id)));
     let mut groups: Vec<Group> = Vec::new();
@@ -455,14 +465,14 @@ fn group(mut candidates: Vec<Candidate>) -> Vec<Group> {
         let pid = candidate.hit.id.pid;
         if let Some(place) = said.get(&candidate.hit.fold).copied() {
             let first = &mut groups[place];
-            let own = first.candidates[0].hit.id.pid == pid;
+            let own = first.best.hit.id.pid == pid;
             if !own && !places.contains_key(&pid) && !first.duplicates.contains(&pid) {
                 first.duplicates.push(pid);
             }
             continue;
         }
         let place = *places.entry(pid).or_insert_with(|| {
-            groups.push(Group { candidates: Vec::new(), duplicates: Vec::new() });
+            groups.push(Group { best: candidate, candidates: Vec::new(), duplicates: Vec::new() });
             groups.len() - 1
         });
         said.insert(candidate.hit.fold, place);
@@ -471,13 +481,17 @@ fn group(mut candidates: Vec<Candidate>) -> Vec<Group> {
     // One that was folded away and then found by something of its own is shown after all.
     for group in &mut groups {
         group.duplicates.retain(|pid| !places.contains_key(pid));
+        group.candidates.sort_by(|a, b| {
+            let (a, b) = (a.evidence.inside(mode), b.evidence.inside(mode));
+            b.total_cmp(&a)
+        });
     }
     groups
 }
 
 impl Group {
     fn show(&self, view: &View, mode: Mode, terms: &HashSet<&str>) -> Result<Found> {
-        let best = &self.candidates[0];
+        let best = &self.best;
         let head = view.passage(&best.hit)?;
         let mut matches = Vec::with_capacity(MATCHES);
         for candidate in self.candidates.iter().take(MATCHES) {

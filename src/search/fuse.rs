@@ -17,6 +17,8 @@ pub(super) const SHARE: f32 = 0.125;
 pub(super) const WHOLE: f32 = 0.8;
 /// The BM25 score that counts as a full match.
 pub(super) const STRONG: f32 = 40.0;
+/// The cosine that is assumed for a passage without a vector that has every word that was asked.
+const PROBABLY: f32 = 0.7;
 /// A passage that has none of the words must be at least this near to be shown at all.
 pub(super) const NEAR: f32 = 0.08;
 
@@ -42,6 +44,8 @@ pub struct Evidence {
     pub whole: f32,
     /// How much of what was asked the item's words answer, 0 to 1.
     pub share: f32,
+    /// How much of it the passage's own words answer.
+    pub own: f32,
     /// The cosine; `None` while the passage has no vector.
     pub cosine: Option<f32>,
 }
@@ -53,11 +57,26 @@ impl Evidence {
         match mode {
             Mode::Lexical => words,
             Mode::Vector => self.cosine.unwrap_or(0.0),
-            // A passage whose vector is still to come stands on its words alone.
+            Mode::Hybrid => MEANING * self.meaning() + WORDS * words + SHARE * self.share,
+        }
+    }
+
+    /// What the passages of one item are ordered by: their own words count in full, so that the one
+    /// that is shown has what was asked.
+    pub fn inside(&self, mode: Mode) -> f32 {
+        match mode {
+            Mode::Lexical => self.words,
+            Mode::Vector => self.cosine.unwrap_or(0.0),
             Mode::Hybrid => {
-                MEANING * self.cosine.unwrap_or(0.0) + WORDS * words + SHARE * self.share
+                MEANING * self.meaning() + WORDS * self.words / STRONG + SHARE * self.own
             }
         }
+    }
+
+    /// The cosine. A passage that was written a moment ago has none yet: as far as its words answer
+    /// what was asked, its meaning probably does.
+    fn meaning(&self) -> f32 {
+        self.cosine.unwrap_or(PROBABLY * self.own)
     }
 
     /// Whether there is anything to show it for.
@@ -91,6 +110,7 @@ mod tests {
             words,
             whole: words,
             share: words / (words + 1.0),
+            own: words / (words + 1.0),
             cosine: Some(cosine),
         };
         for words in [0.0, 1.0, 10.0, 1_000.0] {

@@ -34,6 +34,17 @@ impl Query {
     pub fn is_listing(&self) -> bool {
         self.text.trim().is_empty()
     }
+
+    /// Whether what is quoted is so long that hardly anything has it word for word.
+    pub fn quotes_a_sentence(&self) -> bool {
+        count_words(&self.phrases.join(" ")) >= SENTENCE
+    }
+
+    /// The same question with its phrases as words.
+    pub fn loosened(mut self) -> Self {
+        self.mentioned.append(&mut self.phrases);
+        self
+    }
 }
 
 /// Takes a query string apart.

@@ -71,13 +71,6 @@ impl tools::Answer for SearchAnswer {
     }
 }
 
-impl SearchAnswer {
-    /// Tells something more about how it was searched.
-    pub fn note(&mut self, note: String) {
-        self.notes.push(note);
-    }
-}
-
 impl Item {
     fn text(&self, number: usize) -> String {
         let mut text = format!("\n\n{number}. {}\n   {}\n   {}", self.title, self.path, self.url);

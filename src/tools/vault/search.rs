@@ -102,15 +102,7 @@ impl Tool for Search {
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
         let answer = cx.app.engine.search(&query, &options)?;
-        let mut told =
-            Results { cx, offset: options.offset, max_tokens: self.max_tokens }.tell(answer)?;
-        if !query.mentioned.is_empty() {
-            told.note(format!(
-                "`{}` was searched as words, because it is quoted within a sentence; send the phrase alone to have it exact",
-                query.mentioned.join("`, `")
-            ));
-        }
-        Ok(told)
+        Results { cx, offset: options.offset, max_tokens: self.max_tokens }.tell(answer)
     }
 }
 

@@ -121,11 +121,13 @@ fn read_framed(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => return None,
         };
-        let taken = available.len().min(left);
+        // Line by line, so that what follows a message of its own is left for the next one.
+        let line = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let taken = line.unwrap_or(available.len()).min(left);
         if length <= most {
             body.extend_from_slice(&available[..taken]);
         }
-        let line_ended = available[taken - 1] == b'\n';
+        let line_ended = available[taken - 1] == b'\n' && body.trim_ascii_end().ends_with(b"}");
         input.consume(taken);
         left -= taken;
         // Hosts miscount: a whole message that ends its line is a message, whatever the header
