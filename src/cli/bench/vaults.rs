@@ -70,7 +70,13 @@ pub fn run(original: &Path, bar: &dyn Progress, folder: &TempDir) -> Result<Repo
     let app = Arc::new(restart(&config)?);
     report.add("passages", app.status()?.passages as f64, "", Goal::None);
     searches(&app, bar, &mut report)?;
-    edits(&app, &files, bar, &mut report)?;
+    // A note that is kept out of search cannot be found by its new words.
+    let rows = app.store.pages.list(None, usize::MAX >> 1, false)?;
+    let searched = rows.into_iter().filter(|row| row.facts.page.searchable);
+    let files: Vec<PathBuf> = searched.map(|row| PathBuf::from(row.path)).collect();
+    if !files.is_empty() {
+        edits(&app, &files, bar, &mut report)?;
+    }
     Ok(report)
 }
 
