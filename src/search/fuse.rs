@@ -11,7 +11,7 @@ pub(super) const MEANING: f32 = 0.5;
 /// What a BM25 score counts.
 pub(super) const WORDS: f32 = 0.25;
 /// What the share of the question counts that an item's words answer.
-pub(super) const SHARE: f32 = 0.125;
+pub(super) const SHARE: f32 = 0.3;
 /// Of a BM25 score, the part of the whole item; the passage itself has the rest. A long note may say
 /// each half of what was asked in another place.
 pub(super) const WHOLE: f32 = 0.8;

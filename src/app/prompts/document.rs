@@ -28,10 +28,12 @@ pub fn text(prompt: &Prompt) -> String {
     format!("\n{}\n", parts.join("\n\n"))
 }
 
-/// Name and content stamp of every prompt, for the registry of items.
+/// Name and content stamp of the user's own prompts, for the registry of items. Those that came with
+/// the program are in every list of prompts; in a search of somebody's notes they would be noise.
 pub fn stamps(prompts: &dyn Prompts) -> Result<Vec<(String, i64)>> {
     let all = prompts.all()?;
-    Ok(all.iter().map(|stored| (stored.prompt.name.clone(), stamp(&stored.prompt))).collect())
+    let own = all.iter().filter(|stored| stored.origin.is_user());
+    Ok(own.map(|stored| (stored.prompt.name.clone(), stamp(&stored.prompt))).collect())
 }
 
 /// A number that changes with anything that search looks at.

@@ -90,6 +90,10 @@ impl Rivals {
     }
 
     pub fn fts5(&self, terms: &[String]) -> Result<()> {
+        if terms.is_empty() {
+            // None of the words occurs; FTS5 takes that for a syntax error.
+            return Ok(());
+        }
         let quoted: Vec<String> =
             terms.iter().map(|term| format!("\"{}\"", term.replace('"', "\"\""))).collect();
         let question = quoted.join(" OR ");
