@@ -11,6 +11,7 @@ mod fold;
 mod layout;
 mod row;
 mod snapshot;
+mod texts;
 mod write;
 
 use std::{
@@ -26,7 +27,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 pub use cuid::id_of;
 use dates::DateForm;
 use layout::Layout;
-use snapshot::Snapshot;
+use snapshot::{Entry, Key, Snapshot};
 
 use crate::{
     domain::{
@@ -232,17 +233,24 @@ impl Inner {
                 .fold_all(&self.connection, &self.layout)
                 .map_err(|error| fail(error, "read the cards"))?;
         }
-        let needle = needle.as_deref().map(memchr::memmem::Finder::new);
-        let mut found = self.snapshot.after(query.order, place.as_ref()).filter(|(_, entry)| {
+        let place = place.as_ref();
+        let matches = needle.as_deref().map(|needle| self.snapshot.find(needle));
+        let found: Box<dyn Iterator<Item = (Key, &Entry)>> = match &matches {
+            Some(matches) => self.snapshot.found_after(query.order, place, matches),
+            None => {
+                let all = self.snapshot.after(query.order, place);
+                Box::new(all.map(|(key, entry)| (key.clone(), entry)))
+            }
+        };
+        let found = found.filter(|(_, entry)| {
             (query.archived || !entry.archived)
                 && query.due.is_none_or(|now| entry.reminder.is_some_and(|at| at <= now.0))
-                && needle.as_ref().is_none_or(|needle| entry.contains(needle))
         });
         let mut page = CardPage { cards: Vec::new(), next: None };
         let (mut bytes, mut last) = (0, None);
-        for (key, _) in found.by_ref() {
+        for (key, _) in found {
             if page.cards.len() == limit || bytes >= MAX_PAGE_BYTES {
-                page.next = last.map(cursor::write);
+                page.next = last.as_ref().map(cursor::write);
                 break;
             }
             let card =

@@ -13,7 +13,13 @@ use std::{
 use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
 use serde_json::Value as Json;
 
-use super::{dates, fold::fold, layout::Layout, row};
+use super::{
+    dates,
+    fold::fold,
+    layout::Layout,
+    row,
+    texts::{Matches, Place, Texts},
+};
 use crate::{domain::card::item_text, store::cards::Order};
 
 /// Where a card stands: pinned first, then by `order`, then the newest first, then by id.
@@ -56,8 +62,8 @@ pub struct Entry {
     /// When a reminder that is not done comes.
     pub reminder: Option<i64>,
     key: Key,
-    /// Title, content and checklist items, folded; absent until somebody searches.
-    folded: Option<Box<str>>,
+    /// Where its folded text stands; absent until somebody searches.
+    text: Option<Place>,
 }
 
 impl Entry {
@@ -67,10 +73,6 @@ impl Entry {
             Order::Newest => Key { order: Rank(0.0), ..self.key.clone() },
         }
     }
-
-    pub fn contains(&self, needle: &memchr::memmem::Finder<'_>) -> bool {
-        self.folded.as_deref().is_some_and(|text| needle.find(text.as_bytes()).is_some())
-    }
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +80,8 @@ pub struct Snapshot {
     entries: HashMap<Arc<str>, Entry>,
     listed: BTreeSet<Key>,
     newest: BTreeSet<Key>,
+    /// Title, content and checklist items of each card, folded.
+    texts: Texts,
     /// How many entries have no folded text.
     unfolded: usize,
 }
@@ -151,7 +155,10 @@ impl Snapshot {
         if let Some(entry) = self.entries.remove(id) {
             self.listed.remove(&entry.key(Order::Listed));
             self.newest.remove(&entry.key(Order::Newest));
-            self.unfolded -= usize::from(entry.folded.is_none());
+            match entry.text {
+                Some(place) => self.texts.remove(place),
+                None => self.unfolded -= 1,
+            }
         }
     }
 
@@ -169,7 +176,7 @@ impl Snapshot {
                 self.fold_row(row)?;
             }
         } else if self.unfolded > 0 {
-            let bare = self.entries.iter().filter(|(_, entry)| entry.folded.is_none());
+            let bare = self.entries.iter().filter(|(_, entry)| entry.text.is_none());
             let bare: Vec<_> = bare.map(|(id, _)| id.clone()).collect();
             let mut statement = connection
                 .prepare_cached(&format!(r#"SELECT {columns} FROM "Note" WHERE "id" = ?1"#))?;
@@ -180,13 +187,20 @@ impl Snapshot {
                 }
             }
         }
+        if self.texts.wants_packing() {
+            for (id, place) in self.texts.pack() {
+                if let Some(entry) = self.entries.get_mut(&id) {
+                    entry.text = Some(place);
+                }
+            }
+        }
         Ok(())
     }
 
     fn fold_row(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let id = row::text(row.get_ref(0)?).unwrap_or_default();
         let Some(entry) = self.entries.get_mut(id.as_str()) else { return Ok(()) };
-        if entry.folded.is_some() {
+        if entry.text.is_some() {
             return Ok(());
         }
         // NUL between the parts, so that no match reaches from one into the next.
@@ -200,13 +214,17 @@ impl Snapshot {
                 text.push_str(item_text(item));
             }
         }
-        entry.folded = Some(fold(&text).into());
+        entry.text = Some(self.texts.push(entry.key.id.clone(), &fold(&text)));
         self.unfolded -= 1;
         Ok(())
     }
 
     /// Cards after a place in an order.
-    pub fn after(&self, order: Order, place: Option<&Key>) -> impl Iterator<Item = (&Key, &Entry)> {
+    pub fn after<'a>(
+        &'a self,
+        order: Order,
+        place: Option<&Key>,
+    ) -> impl Iterator<Item = (&'a Key, &'a Entry)> + use<'a> {
         use std::ops::Bound::{Excluded, Unbounded};
         let keys = match order {
             Order::Listed => &self.listed,
@@ -214,6 +232,39 @@ impl Snapshot {
         };
         keys.range((place.map_or(Unbounded, Excluded), Unbounded))
             .filter_map(|key| Some((key, self.entries.get(&key.id)?)))
+    }
+
+    /// The cards that contain a folded text. `fold_all` comes first.
+    pub fn find(&self, needle: &str) -> Matches {
+        self.texts.find(needle)
+    }
+
+    /// Of the cards after a place, those in which something was found.
+    pub fn found_after<'a>(
+        &'a self,
+        order: Order,
+        place: Option<&Key>,
+        matches: &'a Matches,
+    ) -> Box<dyn Iterator<Item = (Key, &'a Entry)> + 'a> {
+        let clone = |(key, entry): (&Key, &'a Entry)| (key.clone(), entry);
+        match matches {
+            Matches::Few(ids) => {
+                let mut found: Vec<(Key, &Entry)> = ids
+                    .iter()
+                    .filter_map(|id| self.entries.get(id))
+                    .map(|entry| (entry.key(order), entry))
+                    .filter(|(key, _)| place.is_none_or(|place| key > place))
+                    .collect();
+                found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+                Box::new(found.into_iter())
+            }
+            Matches::Many(places) => {
+                let hit = |entry: &Entry| {
+                    entry.text.is_some_and(|place| places.get(place as usize) == Some(&true))
+                };
+                Box::new(self.after(order, place).filter(move |(_, entry)| hit(entry)).map(clone))
+            }
+        }
     }
 
     pub fn stamps(&self) -> Vec<(String, u64)> {
@@ -260,7 +311,7 @@ fn entry(row: &Row<'_>, stamp: u64) -> rusqlite::Result<Entry> {
             updated: Reverse(dates::read(row.get_ref(3)?).map_or(i64::MIN, |moment| moment.0)),
             id,
         },
-        folded: None,
+        text: None,
     })
 }
 
