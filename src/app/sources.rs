@@ -100,11 +100,10 @@ impl Source for Sources {
         match item.kind {
             Kind::Page => self.page_document(pid),
             Kind::Card => self.cards.document(&item),
-            Kind::Prompt => Ok(self.prompts.find(&item.key)?.map(|stored| {
-                let mut document = prompts::document(&stored.prompt, pid);
-                document.archived = !stored.origin.is_user();
-                document
-            })),
+            Kind::Prompt => {
+                let stored = self.prompts.find(&item.key)?;
+                Ok(stored.map(|stored| prompts::document(&stored.prompt, pid)))
+            }
             Kind::Bookmark => Ok(None),
         }
     }

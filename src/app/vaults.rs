@@ -164,11 +164,11 @@ impl Sources {
                 Fate::Gone { pid } => changes.push(PageChange::Gone { pid }),
                 Fate::Changed { pid, seen } | Fate::Moved { pid, seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
-                    changes.push(PageChange::Put { pid: Some(pid), page });
+                    changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
                 }
                 Fate::New { seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
-                    changes.push(PageChange::Put { pid: None, page });
+                    changes.push(PageChange::Put { pid: None, page: Box::new(page) });
                 }
             }
         }
@@ -220,7 +220,7 @@ impl Sources {
                         let Some(&file) = which.get(at) else { return };
                         let page = self.read_page(row, &files[file]);
                         pages.lock().unwrap_or_else(PoisonError::into_inner).insert(file, page);
-                        if at % 256 == 0 {
+                        if at.is_multiple_of(256) {
                             progress.report(at as u64, Some(which.len() as u64), "reading notes");
                         }
                     }

@@ -47,7 +47,7 @@ pub enum PageChange {
     /// New, changed or moved: `pid` is given when the page is known.
     Put {
         pid: Option<Pid>,
-        page: NewPage,
+        page: Box<NewPage>,
     },
     /// Same content, other time or size on disk: remembered, not logged.
     Touched {

@@ -1,6 +1,14 @@
 //! One integration binary: everything here drives the built program or a public function, as a user
 //! would.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a test, and what it is made of, may stop at the first surprise"
+)]
+
 mod architecture;
 mod bad_input;
 mod cards;

@@ -134,7 +134,7 @@ mod tests {
             let report = export(&store, &path, form, false).unwrap();
             assert_eq!((report.written, report.left_out.len()), (written, 2 - written));
             // Back into the library it came from: nothing new.
-            let again = import(&store, &[path.clone()], &Silent).unwrap();
+            let again = import(&store, std::slice::from_ref(&path), &Silent).unwrap();
             assert_eq!((again.added.len(), again.known), (0, written), "{to}");
             // Into an empty one: the same prompts.
             let other = JsonlPrompts::open(folder.path().join(format!("{to}-library")), 10, None);

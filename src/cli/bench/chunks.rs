@@ -184,7 +184,7 @@ fn build(
         bar.report(batch[0] as u64, Some(notes as u64), "registering notes");
         let changes: Result<Vec<PageChange>> = batch
             .iter()
-            .map(|pid| Ok(PageChange::Put { pid: None, page: page(corpus, *pid, 0)? }))
+            .map(|pid| Ok(PageChange::Put { pid: None, page: Box::new(page(corpus, *pid, 0)?) }))
             .collect();
         app.store.pages.apply(&changes?)?;
     }
@@ -299,7 +299,7 @@ fn change(app: &App, shelf: &Shelf, number: u64) -> Result<()> {
     let text = format!("Here is a new paragraph about {word}.");
     shelf.edits.lock().unwrap_or_else(PoisonError::into_inner).insert(pid, text);
     let page = page(&shelf.corpus, pid, number as u8 + 1)?;
-    app.store.pages.apply(&[PageChange::Put { pid: Some(Pid(pid)), page }])?;
+    app.store.pages.apply(&[PageChange::Put { pid: Some(Pid(pid)), page: Box::new(page) }])?;
     let found = call(app, &word)?;
     match found.text.contains(&format!("p{pid}:c{PASSAGES}")) {
         true => Ok(()),

@@ -94,9 +94,6 @@ impl Tool for Search {
         }
         let query = search::parse(&self.query)?;
         let mut filters = self.filters.unwrap_or_default().check()?;
-        // Prompts that came with the program are there for whoever asks for prompts.
-        filters.archived |=
-            filters.kinds == [Kind::Prompt] || query.filters.kinds == [Kind::Prompt];
         cx.view().narrow(&mut filters);
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;

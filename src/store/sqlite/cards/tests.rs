@@ -478,7 +478,7 @@ fn a_hundred_thousand_cards() {
             "{} молоко {n} ",
             "The quick brown fox прыгает через 怠け者の犬. ".repeat(6)
         ),
-        is_pinned: n % 500 == 0,
+        is_pinned: n.is_multiple_of(500),
         created_at: Some(Timestamp(n as i64)),
         updated_at: Some(Timestamp((n * 7919 % 100_003) as i64)),
         ..Card::default()
