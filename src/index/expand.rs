@@ -50,7 +50,13 @@ pub(super) fn expand(
         }
     }
     if length >= SHORTEST_TYPO {
-        let found = collect(fields, |field, counts| misspelt(searcher, field, term, counts))?;
+        let mut found = collect(fields, |field, counts| misspelt(searcher, field, term, counts))?;
+        // Most typing errors are late in a word: `cofee` is `coffee` rather than `code`.
+        let alike = |other: &String| {
+            term.chars().zip(other.chars()).take_while(|(one, two)| one == two).count()
+        };
+        let most = found.iter().map(alike).max();
+        found.retain(|other| Some(alike(other)) == most);
         if !found.is_empty() {
             return Ok(Some((How::Typo, found)));
         }
