@@ -350,8 +350,9 @@ impl ServerHandler for Handler {
             return Ok(CustomResult::new(result));
         }
         // The SDK passes on here what it could not read: an unknown method, or a known one whose
-        // parameters are wrong.
-        Err(error_data(match STANDARD.contains(&request.method.as_str()) {
+        // parameters are wrong. The handshake is no method of the stateless era.
+        let removed = is_modern(&context) && request.method == "initialize";
+        Err(error_data(match STANDARD.contains(&request.method.as_str()) && !removed {
             true => Error::invalid_params(format!(
                 "the parameters of `{}` are not what it takes",
                 request.method
