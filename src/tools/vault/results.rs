@@ -22,7 +22,6 @@ pub struct SearchAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// What was replaced, left out or not yet covered.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
