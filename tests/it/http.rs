@@ -1,8 +1,13 @@
 //! MCP over HTTP: bare, streamable, and who may see what.
 
+use std::{
+    io::{Read, Write},
+    time::Duration,
+};
+
 use serde_json::{Value, json};
 
-use crate::support::{Home, until};
+use crate::support::{Home, PATIENCE, until};
 
 fn library() -> Home {
     let home = Home::new();
@@ -216,15 +221,24 @@ fn a_shutdown_finishes_what_was_accepted() {
     let home = library();
     let mut server = home.serve();
     let id = server.child.id();
-    let mut waiting = server.open(
-        "POST",
-        "/_system/mcp",
-        &[],
-        br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+    let request = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let (first, rest) = request.split_at(20);
+    let mut waiting = std::net::TcpStream::connect(&server.address).unwrap();
+    waiting.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!(
+        "POST /_system/mcp HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        server.address,
+        request.len()
     );
+    waiting.write_all(head.as_bytes()).unwrap();
+    waiting.write_all(first).unwrap();
+    // Accepted and half read when the signal comes.
+    std::thread::sleep(Duration::from_millis(700));
     std::process::Command::new("kill").args(["-TERM", &id.to_string()]).status().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    waiting.write_all(rest).unwrap();
     let mut body = String::new();
-    std::io::Read::read_to_string(&mut waiting, &mut body).unwrap();
+    waiting.read_to_string(&mut body).unwrap();
     assert!(body.contains("\"tools\""), "{body}");
     until("the server ends", || server.child.try_wait().unwrap().is_some());
     assert!(server.child.wait().unwrap().success());
