@@ -1,7 +1,10 @@
 //! Prompts as their users meet them: seed 002's workflow over every transport, hand edits, many
 //! processes at once, and the shell.
 
-use std::process::Command;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 
@@ -55,21 +58,6 @@ fn workflow(mut send: impl FnMut(&str) -> Value) {
     );
 }
 
-/// Skips notices: the answer is the message with an id.
-fn answer(client: &mut Client, framed: bool) -> Value {
-    loop {
-        if framed {
-            let length = client.line();
-            assert!(length.starts_with("Content-Length: "), "{length}");
-            assert_eq!(client.line().trim(), "");
-        }
-        let message = client.read();
-        if message.get("id").is_some() {
-            return message;
-        }
-    }
-}
-
 #[test]
 fn the_seeds_workflow_line_by_line() {
     let home = Home::new();
@@ -77,8 +65,52 @@ fn the_seeds_workflow_line_by_line() {
     client.initialize();
     workflow(|request| {
         client.write(format!("{request}\n").as_bytes());
-        answer(&mut client, false)
+        loop {
+            let message = client.read();
+            if message.get("id").is_some() {
+                return message;
+            }
+        }
     });
+}
+
+#[test]
+fn the_seeds_workflow_with_content_length() {
+    let home = Home::new();
+    let mut child = home
+        .command(&["mcp"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    workflow(|request| {
+        write!(stdin, "Content-Length: {}\r\n\r\n{request}", request.len()).unwrap();
+        stdin.flush().unwrap();
+        loop {
+            let mut head = String::new();
+            stdout.read_line(&mut head).unwrap();
+            // News between two answers may come in either framing.
+            if head.starts_with('{') {
+                assert!(!head.contains("\"id\""), "not in the framing of its request: {head}");
+                continue;
+            }
+            let length = head.strip_prefix("Content-Length: ").unwrap_or_else(|| panic!("{head:?}"));
+            let mut blank = String::new();
+            stdout.read_line(&mut blank).unwrap();
+            assert_eq!(blank, "\r\n");
+            let mut body = vec![0; length.trim().parse().unwrap()];
+            stdout.read_exact(&mut body).unwrap();
+            let message: Value = serde_json::from_slice(&body).unwrap();
+            if message.get("id").is_some() {
+                return message;
+            }
+        }
+    });
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

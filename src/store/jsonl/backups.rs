@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::replace::sync_folder;
 use crate::{
     domain::{Error, Result, Timestamp, error::Doing},
     store::prompts::Backup,
@@ -67,10 +66,9 @@ impl Backups {
             let suffix = if number == 1 { String::new() } else { format!("-{number}") };
             let name = format!("{}{second}{suffix}", self.prefix);
             match link_or_copy(file, &self.folder.join(&name)) {
-                Ok(()) => {
-                    sync_folder(&self.folder).doing("sync the folder of backups")?;
-                    return Ok(name);
-                }
+                // The new name is synced with the change that it is for: it comes first in the
+                // journal, and without the change there is nothing to go back from.
+                Ok(()) => return Ok(name),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error).doing(format!("make the backup `{name}`")),
             }
