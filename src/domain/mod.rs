@@ -3,6 +3,7 @@
 //! This room holds plain values with their invariants. It knows no file, no database, no protocol
 //! and no clock other than the one it is handed.
 
+pub mod bookmark;
 pub mod call;
 pub mod card;
 pub mod chunk;
@@ -14,6 +15,7 @@ pub mod query;
 pub mod time;
 pub mod user;
 
+pub use bookmark::Bookmark;
 pub use call::{Patience, Progress, Silent};
 pub use card::Card;
 pub use chunk::{Chunk, Document};
