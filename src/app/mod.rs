@@ -1,5 +1,6 @@
 //! The composition root, and the use cases that touch two rooms or more: one file per noun.
 
+pub mod bookmarks;
 pub mod cards;
 pub mod demo;
 pub mod doctor;

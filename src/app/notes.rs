@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use super::{App, cards, prompts, view::View};
+use super::{App, bookmarks, cards, prompts, view::View};
 use crate::{
     domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath},
     markdown::{Note, window::Window},
@@ -128,7 +128,12 @@ impl App {
                 let text = prompts::text(&stored.prompt);
                 self.opened(pid, item.kind, stored.prompt.title.clone(), item.key, text)
             }
-            Kind::Bookmark => return Ok(None),
+            Kind::Bookmark => {
+                let Some(bookmark) = self.store.bookmarks.get(pid)? else { return Ok(None) };
+                let text = bookmarks::markdown(&bookmark);
+                let opened = self.opened(pid, item.kind, bookmark.name(), item.key, text);
+                Opened { url: bookmark.url, ..opened }
+            }
         };
         Ok(Some(opened))
     }
@@ -211,7 +216,7 @@ impl App {
         Ok(self.library()?.find(path))
     }
 
-    /// Cards and prompts are called by their own names.
+    /// Cards, prompts and bookmarks are called by their own names.
     fn find_by_key(&self, key: &str) -> Result<Option<Pid>> {
         for kind in [Kind::Card, Kind::Prompt, Kind::Bookmark] {
             if let Some(item) = self.store.items.find(kind, key)? {

@@ -1,9 +1,9 @@
-//! Where items live: the vaults' files, the cards' database, the prompts' files, and the registry
-//! that gives each its number. The index reads them through here.
+//! Where items live: the vaults' files, the cards' database, the prompts' files, the bookmarks'
+//! table, and the registry that gives each its number. The index reads them through here.
 
 use std::{collections::HashMap, path::PathBuf, sync::RwLock};
 
-use super::{cards::CardRoom, prompts};
+use super::{bookmarks, cards::CardRoom, prompts};
 use crate::{
     config::Config,
     domain::{Document, Kind, Pid, Result},
@@ -104,7 +104,10 @@ impl Source for Sources {
                 let stored = self.prompts.find(&item.key)?;
                 Ok(stored.map(|stored| prompts::document(&stored.prompt, pid)))
             }
-            Kind::Bookmark => Ok(None),
+            Kind::Bookmark => {
+                let bookmark = self.store.bookmarks.get(pid)?;
+                Ok(bookmark.map(|bookmark| bookmarks::document(pid, &bookmark)))
+            }
         }
     }
 

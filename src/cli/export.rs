@@ -21,6 +21,11 @@ enum What {
         #[arg(long)]
         format: Option<Format>,
     },
+    /// All bookmarks as one JSONL file, which `import bookmarks` reads back
+    Bookmarks {
+        /// A new file
+        path: PathBuf,
+    },
     /// Your prompts as one JSONL or CSV file, or as a folder of Markdown files
     Prompts {
         /// A file that ends in `.jsonl` or `.csv`, or a folder
@@ -44,6 +49,12 @@ impl Export {
                 bar.finish();
                 let exported = exported?;
                 out::say(format_args!("{} cards in `{}`", exported.cards, exported.path.display()));
+            }
+            What::Bookmarks { path } => {
+                let bar = Bar::new();
+                let exported = app.export_bookmarks(&path, &bar);
+                bar.finish();
+                out::say(format_args!("{} bookmarks in `{}`", exported?, path.display()));
             }
             What::Prompts { path, all } => prompt::export(&app, &path, all)?,
         }

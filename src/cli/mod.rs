@@ -3,6 +3,7 @@
 
 mod bar;
 mod bench;
+mod bookmark;
 mod call;
 mod client;
 mod completions;
@@ -80,6 +81,8 @@ enum Command {
     Export(export::Export),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
+    /// Save, judge, show and remove bookmarks
+    Bookmark(bookmark::BookmarkCommand),
     /// List, show, render, edit and restore prompts, and keep slash-command files
     Prompt(prompt::PromptCommand),
     /// Make, list and revoke the tokens of HTTP callers
@@ -111,6 +114,7 @@ pub fn main() -> ExitCode {
         Command::Import(command) => command.run(&cli.common),
         Command::Export(command) => command.run(&cli.common),
         Command::Doctor(command) => command.run(&cli.common),
+        Command::Bookmark(command) => command.run(&cli.common),
         Command::Prompt(command) => command.run(&cli.common),
         Command::Token(command) => command.run(&cli.common),
         Command::Client(command) => command.run(&cli.common),

@@ -3,6 +3,7 @@
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
 
+pub mod bookmarks;
 pub mod cards;
 pub mod items;
 pub mod jsonl;
@@ -13,6 +14,7 @@ pub mod tokens;
 
 use std::sync::Arc;
 
+pub use bookmarks::Bookmarks;
 pub use cards::Cards;
 pub use items::Items;
 pub use pages::Pages;
@@ -25,4 +27,5 @@ pub struct Store {
     pub items: Arc<dyn Items>,
     pub pages: Arc<dyn Pages>,
     pub tokens: Arc<dyn Tokens>,
+    pub bookmarks: Arc<dyn Bookmarks>,
 }

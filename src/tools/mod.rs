@@ -9,6 +9,7 @@
 //! the span, counts, and bounds time and size.
 
 mod arguments;
+mod bookmarks;
 mod cards;
 mod door;
 mod listing;
@@ -150,6 +151,9 @@ pub const TABLE: &[Entry] = &[
     entry::<prompts::create::CreatePrompt>(),
     entry::<prompts::update::UpdatePrompt>(),
     entry::<prompts::delete::DeletePrompt>(),
+    entry::<bookmarks::recommend::Recommend>(),
+    entry::<bookmarks::trends::TrendsTool>(),
+    entry::<bookmarks::add::AddBookmark>(),
 ];
 
 /// Names that no page can take for its own.

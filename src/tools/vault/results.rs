@@ -6,10 +6,16 @@ use serde::Serialize;
 
 use crate::{
     app::page::Cursor,
-    domain::{Kind, Result},
+    domain::{
+        Bookmark, Kind, Result,
+        query::{Action, Sentiment},
+    },
     search::{Answer, Found},
     text::tokens,
-    tools::{self, Cx},
+    tools::{
+        self, Cx,
+        bookmarks::{handle, shorten},
+    },
 };
 
 #[derive(Serialize, JsonSchema)]
@@ -37,7 +43,67 @@ struct Item {
     /// The headings of the item's first level.
     toc: Vec<String>,
     matches: Vec<Passage>,
+    #[serde(flatten)]
+    saved: Saved,
 }
+
+/// What is told of a bookmark beside that (seed 001); nothing for every other kind.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Saved {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tweet_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sentiment: Option<Sentiment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<Action>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+}
+
+impl Saved {
+    fn of(bookmark: Bookmark) -> Self {
+        Self {
+            author: Some(handle(&bookmark)),
+            text: Some(shorten(bookmark.words(), SHOWN)),
+            tweet_id: Some(bookmark.id),
+            summary: bookmark.summary.map(|judged| judged.value),
+            tags: Some(bookmark.tags.map(|judged| judged.value).unwrap_or_default()),
+            category: bookmark.category.map(|judged| judged.value),
+            sentiment: bookmark.sentiment.map(|judged| judged.value),
+            action: bookmark.action.map(|judged| judged.value),
+            date: Some(bookmark.date.to_string()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let facts = [
+            ("author", self.author.clone().filter(|author| !author.is_empty())),
+            ("category", self.category.clone()),
+            (
+                "tags",
+                self.tags.as_ref().filter(|tags| !tags.is_empty()).map(|tags| tags.join(", ")),
+            ),
+            ("date", self.date.as_ref().map(|date| date.chars().take(10).collect())),
+        ];
+        let facts =
+            facts.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", value?)));
+        facts.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Characters of a bookmark's text in a list; `note_html` has the whole.
+const SHOWN: usize = 500;
 
 #[derive(Serialize, JsonSchema)]
 struct Passage {
@@ -76,6 +142,10 @@ impl Item {
         if self.kind != Kind::Page.as_str() {
             text += &format!("\n   kind: {}", self.kind);
         }
+        let facts = self.saved.text();
+        if !facts.is_empty() {
+            text += &format!("\n   {facts}");
+        }
         for passage in &self.matches {
             text += &format!("\n   {}", passage.snippet.replace('\n', "\n   "));
             text += &format!("\n   match_id: {}", passage.match_id);
@@ -96,8 +166,10 @@ pub struct Results<'a, 'b> {
 }
 
 impl Results<'_, '_> {
-    pub fn tell(&self, answer: Answer) -> Result<SearchAnswer> {
+    /// `remark` is what the tool itself has to say.
+    pub fn tell(&self, answer: Answer, remark: Option<String>) -> Result<SearchAnswer> {
         let mut notes = answer.notes();
+        notes.extend(remark);
         let mut next = answer.next;
         let mut results = Vec::with_capacity(answer.results.len());
         let mut spent = 0;
@@ -132,11 +204,20 @@ impl Results<'_, '_> {
             Kind::Page => app.store.pages.get(found.pid)?.map(|row| row.facts.toc),
             _ => None,
         };
+        let bookmark = match found.kind {
+            Kind::Bookmark => app.store.bookmarks.get(found.pid)?,
+            _ => None,
+        };
+        let own = bookmark.as_ref().map(|bookmark| (bookmark.name(), bookmark.url.clone()));
+        let (title, url) = own.unwrap_or_else(|| {
+            let url = app.url(found.kind, found.pid, &found.path);
+            (found.title, url)
+        });
         Ok(Item {
             pid: found.pid.0,
             kind: found.kind.as_str(),
-            url: app.url(found.kind, found.pid, &found.path),
-            title: found.title,
+            url,
+            title,
             path: found.path,
             relevance: (f64::from(found.relevance) * 1000.0).round() / 1000.0,
             toc: toc.unwrap_or_default(),
@@ -149,6 +230,7 @@ impl Results<'_, '_> {
                     snippet: found.snippet,
                 })
                 .collect(),
+            saved: bookmark.map(Saved::of).unwrap_or_default(),
         })
     }
 }

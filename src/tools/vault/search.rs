@@ -99,8 +99,26 @@ impl Tool for Search {
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
         let answer = cx.app.engine.search(&query, &options)?;
-        Results { cx, offset: options.offset, max_tokens: self.max_tokens }.tell(answer)
+        let unknown = match &filters.category {
+            Some(category) if answer.results.is_empty() => unknown_category(cx, category)?,
+            _ => None,
+        };
+        let results = Results { cx, offset: options.offset, max_tokens: self.max_tokens };
+        results.tell(answer, unknown)
     }
+}
+
+/// Categories are an open set: one that no bookmark has is told, with those that there are.
+pub fn unknown_category(cx: &Cx<'_>, category: &str) -> Result<Option<String>> {
+    let known = cx.app.store.bookmarks.categories()?;
+    if !cx.caller.is_owner() || known.iter().any(|(name, _)| name.eq_ignore_ascii_case(category)) {
+        return Ok(None);
+    }
+    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    Ok(Some(match names.is_empty() {
+        true => format!("nothing has the category `{category}`; there are no bookmarks yet"),
+        false => format!("nothing has the category `{category}`; there are: {}", names.join(", ")),
+    }))
 }
 
 /// The number of results, within what the config allows.

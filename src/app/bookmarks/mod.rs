@@ -1,0 +1,16 @@
+//! Saved posts and links: brought in, judged, changed by their owner, counted, recommended.
+//!
+//! Nothing here goes to the network. A bookmark's text is somebody else's words: it is searched,
+//! quoted and counted, never obeyed.
+
+mod changes;
+mod document;
+mod export;
+mod filing;
+mod project;
+pub mod recommend;
+pub mod trends;
+
+pub use changes::{Add, Change};
+pub use document::{document, markdown};
+pub use project::{Project, project};

@@ -1,0 +1,153 @@
+use std::io::Read;
+
+use clap::{Args, Subcommand};
+
+use super::{Common, out};
+use crate::{
+    app::{
+        App,
+        bookmarks::{Add, Change},
+    },
+    domain::{
+        Bookmark, Result, Timestamp,
+        bookmark::Judged,
+        error::Doing,
+        query::{Action, Sentiment},
+    },
+    store::bookmarks::Put,
+};
+
+#[derive(Args)]
+pub struct BookmarkCommand {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Save a link; nothing is fetched
+    Add {
+        url: String,
+        #[arg(long)]
+        title: Option<String>,
+        /// What the page says; `-` reads it from stdin
+        #[arg(long)]
+        text: Option<String>,
+        #[arg(long)]
+        author: Option<String>,
+        #[command(flatten)]
+        judged: JudgedFlags,
+    },
+    /// Decide for yourself what a bookmark is; no import changes that again
+    Set {
+        /// The bookmark's id or address
+        id: String,
+        #[command(flatten)]
+        judged: JudgedFlags,
+    },
+    /// Print a bookmark and what was made of it
+    Show {
+        /// The bookmark's id or address
+        id: String,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a bookmark out of the library
+    Remove {
+        /// The bookmark's id or address
+        id: String,
+    },
+}
+
+#[derive(Args)]
+struct JudgedFlags {
+    /// A tag; repeat it for several
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    #[arg(long)]
+    category: Option<String>,
+    /// read_later, try_tool, reference, share or archive
+    #[arg(long)]
+    action: Option<Action>,
+    /// positive, neutral or negative
+    #[arg(long)]
+    sentiment: Option<Sentiment>,
+    #[arg(long)]
+    summary: Option<String>,
+}
+
+impl JudgedFlags {
+    fn change(self) -> Change {
+        Change {
+            tags: (!self.tags.is_empty()).then_some(self.tags),
+            category: self.category,
+            action: self.action,
+            sentiment: self.sentiment,
+            summary: self.summary,
+        }
+    }
+}
+
+impl BookmarkCommand {
+    pub fn run(self, common: &Common) -> Result<()> {
+        let app = common.open()?;
+        match self.command {
+            Command::Add { url, title, text, author, judged } => {
+                let text = match text.as_deref() {
+                    Some("-") => Some(stdin()?),
+                    _ => text,
+                };
+                let add = Add { url, title, text, author, change: judged.change() };
+                let (put, bookmark) = app.add_bookmark(add, Timestamp::now())?;
+                out::say(match put {
+                    Put::Added(_) => format!("added {}", bookmark.id),
+                    Put::Updated(_) => format!("updated {}", bookmark.id),
+                    Put::Same(_) => format!("{} was there already", bookmark.id),
+                });
+            }
+            Command::Set { id, judged } => {
+                let (_, bookmark) = app.change_bookmark(&id, &judged.change())?;
+                out::say(format_args!("changed {}", bookmark.id));
+            }
+            Command::Show { id, json } => show(&app, &id, json)?,
+            Command::Remove { id } => {
+                out::say(format_args!("removed {}", app.remove_bookmark(&id)?.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stdin() -> Result<String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).doing("read the text from stdin")?;
+    Ok(text)
+}
+
+fn show(app: &App, id: &str, json: bool) -> Result<()> {
+    let (_, bookmark) = app.named_bookmark(id)?;
+    if json {
+        out::say(serde_json::to_string_pretty(&bookmark).doing("write the bookmark as JSON")?);
+        return Ok(());
+    }
+    let Bookmark { title, text, url, author, date, .. } = &bookmark;
+    for line in [title, text, url].into_iter().filter(|line| !line.is_empty()) {
+        out::say(line);
+    }
+    let author = author.as_ref().map(|author| format!(" by @{author}")).unwrap_or_default();
+    out::say(format_args!("{}{author}, {}", bookmark.id, date.date()));
+    tell("summary", &bookmark.summary, Clone::clone);
+    tell("tags", &bookmark.tags, |tags| tags.join(", "));
+    tell("category", &bookmark.category, Clone::clone);
+    tell("sentiment", &bookmark.sentiment, ToString::to_string);
+    tell("action", &bookmark.action, ToString::to_string);
+    Ok(())
+}
+
+fn tell<T>(name: &str, judged: &Option<Judged<T>>, text: impl Fn(&T) -> String) {
+    if let Some(judged) = judged {
+        let (source, sure) = (judged.source, judged.confidence);
+        out::say(format_args!("{name}: {} ({source}, {sure:.2})", text(&judged.value)));
+    }
+}

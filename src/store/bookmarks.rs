@@ -1,0 +1,101 @@
+//! Saved posts and links, and the counting over them.
+
+use crate::domain::{Bookmark, Pid, Result, Timestamp};
+
+/// A word that a bookmark is about: `key` is the same for all forms of it, `form` is as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topic {
+    pub key: String,
+    pub form: String,
+}
+
+/// A bookmark with what it is filed under.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filed {
+    pub bookmark: Bookmark,
+    pub topics: Vec<Topic>,
+    /// The project that it links to.
+    pub tool: Option<String>,
+}
+
+/// What putting a bookmark did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    Added(Pid),
+    Updated(Pid),
+    Same(Pid),
+}
+
+impl Put {
+    pub fn pid(self) -> Pid {
+        match self {
+            Put::Added(pid) | Put::Updated(pid) | Put::Same(pid) => pid,
+        }
+    }
+}
+
+/// A stretch of time, the one of the same length before it, and what is looked at in them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    pub before: Timestamp,
+    pub from: Timestamp,
+    /// Exclusive.
+    pub until: Timestamp,
+    pub category: Option<String>,
+}
+
+/// How often something occurs in the window and in the one before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    pub name: String,
+    pub now: u64,
+    pub before: u64,
+}
+
+/// Everything counted over one window, as of one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counted {
+    pub now: u64,
+    pub before: u64,
+    /// By topic; the name is the form most often written. Most frequent first.
+    pub topics: Vec<Tally>,
+    pub authors: Vec<Tally>,
+    pub domains: Vec<Tally>,
+}
+
+pub trait Bookmarks: Send + Sync {
+    /// Puts bookmarks in, in one transaction. One that is there (by its id; by its address where
+    /// either has no id of its own) takes over what is new.
+    fn put(&self, batch: &[Filed]) -> Result<Vec<Put>>;
+
+    /// The bookmark that this one would be joined with.
+    fn twin(&self, bookmark: &Bookmark) -> Result<Option<(Pid, Bookmark)>>;
+
+    fn get(&self, pid: Pid) -> Result<Option<Bookmark>>;
+
+    fn find(&self, id: &str) -> Result<Option<(Pid, Bookmark)>>;
+
+    /// Bookmarks by pid, starting after `after`.
+    fn list(&self, after: Option<Pid>, limit: usize) -> Result<Vec<(Pid, Bookmark)>>;
+
+    fn remove(&self, id: &str) -> Result<bool>;
+
+    /// Replaces a bookmark as a whole, for a change by its owner.
+    fn replace(&self, filed: &Filed) -> Result<Option<Pid>>;
+
+    fn categories(&self) -> Result<Vec<(String, u64)>>;
+
+    fn count(&self, window: &Window) -> Result<Counted>;
+
+    /// The bookmarks of the window that others cared for most.
+    fn notable(&self, window: &Window, limit: usize) -> Result<Vec<(Pid, Bookmark)>>;
+
+    /// Projects first linked to in the window, with how many bookmarks of it name them.
+    fn new_tools(&self, window: &Window, limit: usize) -> Result<Vec<(String, u64)>>;
+
+    /// The bookmarks that link to a project or have its name as a topic.
+    fn about_tool(&self, tool: &str, topic: &str, limit: usize) -> Result<Vec<Bookmark>>;
+
+    /// The project that a bookmark links to.
+    fn tool_of(&self, pid: Pid) -> Result<Option<String>>;
+}

@@ -1,0 +1,130 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    app::bookmarks::recommend::{Fit, Wanted, What},
+    domain::Result,
+    tools::{self, Access, Cx, Effect, Tool, Toolset},
+};
+
+/// Saved tools, articles and notes that fit a project.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recommend {
+    project_context: String,
+    tech_stack: Option<Vec<String>>,
+    needs: Option<Vec<String>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct RecommendAnswer {
+    recommendations: Vec<Recommendation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Recommendation {
+    /// tool, article, page or card.
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_bookmarks: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_bookmark: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    needs: Vec<String>,
+    /// 0 to 1.
+    relevance: f64,
+    url: String,
+    pid: i64,
+    match_id: String,
+}
+
+impl Tool for Recommend {
+    const NAME: &'static str = "recommend";
+    const TITLE: &'static str = "Recommend for a project";
+    const TOOLSET: Toolset = Toolset::Bookmarks;
+    const ACCESS: Access = Access::Everyone;
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = RecommendAnswer;
+
+    fn call(self, cx: &Cx<'_>) -> Result<RecommendAnswer> {
+        let wanted = Wanted {
+            context: self.project_context,
+            stack: self.tech_stack.unwrap_or_default(),
+            needs: self.needs.unwrap_or_default(),
+        };
+        let recommended = cx.app.recommend(&wanted, &cx.view())?;
+        Ok(RecommendAnswer {
+            recommendations: recommended.fits.into_iter().map(tell).collect(),
+            notes: recommended.notes,
+        })
+    }
+}
+
+fn tell(fit: Fit) -> Recommendation {
+    let mut told = Recommendation {
+        r#type: "",
+        name: None,
+        title: None,
+        reason: fit.reason,
+        source_bookmarks: None,
+        source_bookmark: None,
+        path: None,
+        needs: fit.needs,
+        relevance: (f64::from(fit.relevance) * 1000.0).round() / 1000.0,
+        url: fit.url,
+        pid: fit.pid.0,
+        match_id: fit.match_id,
+    };
+    match fit.what {
+        What::Tool { project, bookmarks } => {
+            told.r#type = "tool";
+            told.name = Some(project.name);
+            told.url = project.repository.unwrap_or(told.url);
+            told.source_bookmarks = Some(bookmarks);
+        }
+        What::Article { title, bookmark } => {
+            told.r#type = "article";
+            told.title = Some(title);
+            told.source_bookmark = Some(bookmark);
+        }
+        What::Note { kind, title, path } => {
+            told.r#type = kind.as_str();
+            told.title = Some(title);
+            told.path = Some(path);
+        }
+    }
+    told
+}
+
+impl tools::Answer for RecommendAnswer {
+    fn text(&self) -> String {
+        let mut text = match self.recommendations.len() {
+            0 => "Nothing to recommend.".to_owned(),
+            1 => "1 recommendation:".to_owned(),
+            more => format!("{more} recommendations:"),
+        };
+        for (number, one) in self.recommendations.iter().enumerate() {
+            let name = one.name.as_ref().or(one.title.as_ref()).map_or("", String::as_str);
+            text += &format!(
+                "\n\n{}. {name} ({})\n   {}\n   {}\n   match_id: {}",
+                number + 1,
+                one.r#type,
+                one.url,
+                one.reason,
+                one.match_id
+            );
+        }
+        for note in &self.notes {
+            text += &format!("\n\nNote: {note}.");
+        }
+        text
+    }
+}
