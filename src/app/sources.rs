@@ -3,6 +3,8 @@
 
 use std::{collections::HashMap, path::PathBuf, sync::RwLock};
 
+use serde_json::Value;
+
 use super::{bookmarks, cards::CardRoom, prompts};
 use crate::{
     config::Config,
@@ -74,6 +76,10 @@ impl Sources {
         document.author = page.author;
         document.date = page.date;
         document.free = page.free;
+        let said = |name: &str| page.extra.get(name).and_then(Value::as_str).map(str::to_owned);
+        document.category = said("category");
+        document.sentiment = said("sentiment");
+        document.action = said("action");
         document.chunks = note.chunks();
         Ok(Some(document))
     }

@@ -3,7 +3,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{Common, bar::Bar, out, prompt};
-use crate::{app::cards::Report, domain::Result};
+use crate::{
+    app::{bookmarks::Imported, cards::Report},
+    domain::{Error, Result, Timestamp},
+};
 
 #[derive(Args)]
 pub struct Import {
@@ -17,6 +20,12 @@ enum What {
     Cards {
         /// Files, folders or zips
         #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
+    /// Posts and links: X exports, browsers, Pinboard, karakeep, CSV, JSONL, each also as .gz
+    Bookmarks {
+        /// Files
+        #[arg(required = true, value_name = "FILE")]
         paths: Vec<PathBuf>,
     },
     /// Prompts from CSV, JSONL or JSON (also with .gz), Markdown files or folders of them
@@ -36,6 +45,12 @@ impl Import {
                 let report = app.cards.import(&paths, &bar);
                 bar.finish();
                 tell(&report?);
+            }
+            What::Bookmarks { paths } => {
+                let bar = Bar::new();
+                let imported = app.import_bookmarks(&paths, Timestamp::now(), &bar);
+                bar.finish();
+                tell_bookmarks(&imported?)?;
             }
             What::Prompts { paths } => {
                 let bar = Bar::new();
@@ -68,4 +83,27 @@ fn tell(report: &Report) {
         report.skipped.len(),
         report.others
     ));
+}
+
+fn tell_bookmarks(imported: &Imported) -> Result<()> {
+    for (path, format) in &imported.files {
+        out::note(format_args!("`{}` is {format}", path.display()));
+    }
+    for (name, why) in &imported.skipped {
+        out::note(format_args!("skipped: `{name}` {why}"));
+    }
+    out::say(format_args!(
+        "{} added, {} updated, {} already there, {} skipped",
+        imported.added,
+        imported.updated,
+        imported.present,
+        imported.skipped.len()
+    ));
+    match imported.failed.as_slice() {
+        [] => Ok(()),
+        failed => {
+            let failed: Vec<&str> = failed.iter().map(|(_, why)| why.as_str()).collect();
+            Err(Error::invalid_params(failed.join("\n")))
+        }
+    }
 }

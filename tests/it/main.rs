@@ -11,6 +11,7 @@
 
 mod architecture;
 mod bad_input;
+mod bookmarks;
 mod cards;
 mod cli;
 mod crash;

@@ -7,10 +7,14 @@ mod changes;
 mod document;
 mod export;
 mod filing;
+pub mod import;
+mod importing;
+mod links;
 mod project;
 pub mod recommend;
 pub mod trends;
 
 pub use changes::{Add, Change};
 pub use document::{document, markdown};
+pub use importing::Imported;
 pub use project::{Project, project};

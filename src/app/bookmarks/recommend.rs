@@ -8,11 +8,14 @@ use crate::{
     app::{App, view::View},
     domain::{Bookmark, Error, Filters, Kind, Pid, Result},
     search::{self, Found, Options},
-    text::{Analyser, Mode},
+    text::{Analyser, Mode, is_stop_word},
 };
 
-/// An item meets a need when it is this relevant to it.
-const FITS: f32 = 0.55;
+/// An item meets a need when it is near to it in meaning, or has most of its words and is not far.
+const NEAR: f32 = 0.5;
+const NOT_FAR: f32 = 0.25;
+/// The share of a need's words that counts as most.
+const MOST: f32 = 0.6;
 /// What the stack and the description add, beside a need that is met.
 const STACK: f32 = 0.05;
 const CONTEXT: f32 = 0.1;
@@ -93,6 +96,9 @@ pub struct Recommended {
 /// An item on its way: the needs it meets, and how well.
 struct Candidate {
     found: Found,
+    bookmark: Option<Bookmark>,
+    /// What it says, as far as it was found by it.
+    said: String,
     needs: Vec<(Option<String>, f32)>,
     score: f32,
 }
@@ -111,19 +117,18 @@ impl App {
                 }
             }
             for found in answer.results {
-                if found.relevance < FITS {
+                let mut new = self.candidate(found)?;
+                if !meets(question, &new) {
                     continue;
                 }
-                let relevance = found.relevance;
-                let known = candidates.entry(found.pid).or_insert_with(|| Candidate {
-                    found: found.clone(),
-                    needs: Vec::new(),
-                    score: 0.0,
-                });
-                if relevance > known.score {
-                    (known.found, known.score) = (found, relevance);
-                }
-                known.needs.push((need.map(str::to_owned), relevance));
+                new.score = new.found.relevance;
+                let needs = (need.map(str::to_owned), new.score);
+                let known = match candidates.remove(&new.found.pid) {
+                    Some(known) if known.score >= new.score => known,
+                    Some(known) => Candidate { needs: known.needs, ..new },
+                    None => new,
+                };
+                candidates.entry(known.found.pid).or_insert(known).needs.push(needs);
             }
         }
         if !wanted.needs.is_empty() && !candidates.is_empty() {
@@ -175,28 +180,30 @@ impl App {
         self.engine.search(&query, &options)
     }
 
-    fn fit(
-        &self,
-        candidate: Candidate,
-        wanted: &Wanted,
-        view: &View<'_>,
-    ) -> Result<Option<(Fit, f32)>> {
-        let Candidate { found, mut needs, mut score } = candidate;
-        needs.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let needs: Vec<String> = needs.into_iter().filter_map(|(need, _)| need).collect();
+    fn candidate(&self, found: Found) -> Result<Candidate> {
         let bookmark = match found.kind {
             Kind::Bookmark => self.store.bookmarks.get(found.pid)?,
             _ => None,
         };
         let said = match &bookmark {
             Some(bookmark) => bookmark.words(),
-            None => found
-                .matches
-                .iter()
-                .map(|found| found.snippet.as_str())
-                .collect::<Vec<_>>()
-                .join("\n"),
+            None => {
+                let snippets = found.matches.iter().map(|found| found.snippet.as_str());
+                std::iter::once(found.title.as_str()).chain(snippets).collect::<Vec<_>>().join("\n")
+            }
         };
+        Ok(Candidate { found, bookmark, said, needs: Vec::new(), score: 0.0 })
+    }
+
+    fn fit(
+        &self,
+        candidate: Candidate,
+        wanted: &Wanted,
+        view: &View<'_>,
+    ) -> Result<Option<(Fit, f32)>> {
+        let Candidate { found, bookmark, said, mut needs, mut score } = candidate;
+        needs.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let needs: Vec<String> = needs.into_iter().filter_map(|(need, _)| need).collect();
         let used: Vec<&str> = wanted
             .stack
             .iter()
@@ -268,13 +275,33 @@ impl App {
     }
 }
 
+fn meets(need: &str, candidate: &Candidate) -> bool {
+    let worded = || covered(need, &candidate.said) >= MOST;
+    match candidate.found.evidence.cosine {
+        Some(cosine) => cosine >= NEAR || (cosine >= NOT_FAR && worded()),
+        // Without a vector the words have to say it.
+        None => worded(),
+    }
+}
+
 /// Whether a text speaks of a technology, in whatever form of the word.
 fn mentions(text: &str, name: &str) -> bool {
+    covered(name, text) >= 1.0
+}
+
+/// The share of what is asked, word by word, that a text says in some form.
+fn covered(asked: &str, text: &str) -> f32 {
     let mut analyser = Analyser::new();
-    let asked = analyser.terms(name, None, Mode::Phrase);
     let said: HashSet<String> =
         analyser.terms(text, None, Mode::Index).into_iter().map(|term| term.term).collect();
-    !asked.is_empty() && asked.iter().all(|term| said.contains(&term.term))
+    let mut words: HashMap<u32, bool> = HashMap::new();
+    for term in analyser.terms(asked, None, Mode::Query) {
+        if !is_stop_word(&asked[term.range], None) {
+            *words.entry(term.position).or_default() |= said.contains(&term.term);
+        }
+    }
+    let hits = words.values().filter(|said| **said).count();
+    if words.is_empty() { 0.0 } else { hits as f32 / words.len() as f32 }
 }
 
 /// The beginning of a text on one line.
@@ -299,5 +326,24 @@ fn join(fit: &mut Fit, bookmarks: &[String], needs: &[String]) {
             fit.needs.push(need.clone());
             fit.reason += &format!(" Also meets \u{201c}{need}\u{201d}.");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_covered_in_whatever_form() {
+        for (asked, text) in [
+            ("vector databases", "Built a RAG pipeline with a vector database"),
+            ("базу данных", "Наша база данных растёт"),
+            ("ベクトル検索", "ベクトル検索と再ランキング"),
+            ("the Python", "written in Python"),
+        ] {
+            assert!(covered(asked, text) >= 1.0, "{asked}: {text}");
+        }
+        assert!(covered("merino wool yarn", "a vector database of wool") < MOST);
+        assert!(covered("the and of", "the and of") < MOST, "stop words ask for nothing");
     }
 }

@@ -63,11 +63,14 @@ pub fn same_address(text: &str) -> String {
     same
 }
 
-/// The site, for counting: `www.` and a phone's subdomain aside.
+/// The site, for counting.
 pub fn domain(address: &str) -> Option<String> {
-    host(&Url::parse(address.trim()).ok()?)
+    let url = Url::parse(address.trim()).ok().filter(|url| url.scheme().starts_with("http"))?;
+    let host = url.host_str()?.to_lowercase();
+    Some(host.strip_prefix("www.").unwrap_or(&host).to_owned())
 }
 
+/// The host without `www.` and a phone's subdomain.
 fn host(url: &Url) -> Option<String> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;

@@ -112,6 +112,14 @@ struct Passage {
     snippet: String,
 }
 
+impl SearchAnswer {
+    /// Adds a word to the reader.
+    pub fn note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
+    }
+}
+
 impl tools::Answer for SearchAnswer {
     fn text(&self) -> String {
         let mut text = match (self.results.len(), self.total_matches) {
@@ -166,10 +174,8 @@ pub struct Results<'a, 'b> {
 }
 
 impl Results<'_, '_> {
-    /// `remark` is what the tool itself has to say.
-    pub fn tell(&self, answer: Answer, remark: Option<String>) -> Result<SearchAnswer> {
+    pub fn tell(&self, answer: Answer) -> Result<SearchAnswer> {
         let mut notes = answer.notes();
-        notes.extend(remark);
         let mut next = answer.next;
         let mut results = Vec::with_capacity(answer.results.len());
         let mut spent = 0;

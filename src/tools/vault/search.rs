@@ -104,7 +104,7 @@ impl Tool for Search {
             _ => None,
         };
         let results = Results { cx, offset: options.offset, max_tokens: self.max_tokens };
-        results.tell(answer, unknown)
+        Ok(results.tell(answer)?.note(unknown))
     }
 }
 
@@ -116,8 +116,10 @@ pub fn unknown_category(cx: &Cx<'_>, category: &str) -> Result<Option<String>> {
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
     Ok(Some(match names.is_empty() {
-        true => format!("nothing has the category `{category}`; there are no bookmarks yet"),
-        false => format!("nothing has the category `{category}`; there are: {}", names.join(", ")),
+        true => format!("no bookmark has the category `{category}`; there are no bookmarks yet"),
+        false => {
+            format!("no bookmark has the category `{category}`; there are: {}", names.join(", "))
+        }
     }))
 }
 

@@ -57,6 +57,6 @@ impl Tool for Similar {
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;
         let answer = cx.app.engine.similar(like, &options)?;
-        Results { cx, offset: 0, max_tokens: None }.tell(answer, None)
+        Results { cx, offset: 0, max_tokens: None }.tell(answer)
     }
 }
