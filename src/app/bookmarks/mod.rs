@@ -7,6 +7,8 @@ mod changes;
 mod document;
 mod export;
 mod filing;
+pub mod import;
+mod links;
 mod project;
 pub mod recommend;
 pub mod trends;
