@@ -8,6 +8,7 @@ pub mod items;
 pub mod jsonl;
 pub mod pages;
 pub mod prompts;
+pub mod reports;
 pub mod sqlite;
 pub mod tokens;
 
@@ -17,6 +18,7 @@ pub use cards::Cards;
 pub use items::Items;
 pub use pages::Pages;
 pub use prompts::Prompts;
+pub use reports::Reports;
 pub use tokens::Tokens;
 
 /// Everything durable, whatever database is behind it.
@@ -25,4 +27,5 @@ pub struct Store {
     pub items: Arc<dyn Items>,
     pub pages: Arc<dyn Pages>,
     pub tokens: Arc<dyn Tokens>,
+    pub reports: Arc<dyn Reports>,
 }

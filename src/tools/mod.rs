@@ -12,6 +12,7 @@ mod arguments;
 mod cards;
 mod door;
 mod listing;
+mod oss;
 mod prompts;
 pub mod schema;
 mod vault;
@@ -150,6 +151,7 @@ pub const TABLE: &[Entry] = &[
     entry::<prompts::create::CreatePrompt>(),
     entry::<prompts::update::UpdatePrompt>(),
     entry::<prompts::delete::DeletePrompt>(),
+    entry::<oss::oss_report::OssReport>(),
 ];
 
 /// Names that no page can take for its own.

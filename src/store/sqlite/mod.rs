@@ -4,6 +4,7 @@
 pub mod cards;
 mod items;
 mod pages;
+mod reports;
 mod tokens;
 
 use std::{
@@ -24,7 +25,10 @@ const READERS: usize = 4;
 const APPLICATION_ID: i32 = 0x4e77_6c6c;
 
 /// The migrations, in order. Their numbers and names are the same for every database.
-const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_start.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/sqlite/0001_start.sql"),
+    include_str!("../../../migrations/sqlite/0003_reports.sql"),
+];
 
 pub struct Sqlite {
     path: PathBuf,
@@ -37,7 +41,12 @@ pub fn open(data: &Path) -> Result<Store> {
     std::fs::create_dir_all(data)
         .doing(format_args!("make the data directory `{}`", data.display()))?;
     let database = Arc::new(Sqlite::open(&data.join("notewell.db"))?);
-    Ok(Store { items: database.clone(), pages: database.clone(), tokens: database })
+    Ok(Store {
+        items: database.clone(),
+        pages: database.clone(),
+        tokens: database.clone(),
+        reports: database,
+    })
 }
 
 impl Sqlite {
