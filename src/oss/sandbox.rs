@@ -102,6 +102,10 @@ fn base() -> Command {
         command.args(["--unshare-user"]);
     }
     command.args(["--ro-bind", "/usr", "/usr"]);
+    // Otherwise made on the way, and closed to the account that steps down.
+    for folder in ["/etc", "/opt"] {
+        command.args(["--perms", "0755", "--dir", folder]);
+    }
     for name in ["bin", "sbin", "lib", "lib64", "lib32"] {
         let path = format!("/{name}");
         match std::fs::read_link(&path) {

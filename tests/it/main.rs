@@ -16,6 +16,7 @@ mod cli;
 mod crash;
 mod http;
 mod navigation;
+mod oss;
 mod prompts;
 mod search;
 mod sse;

@@ -64,19 +64,24 @@ pub fn turns_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-const HIDDEN: &[(&str, &str)] = &[
-    ("eval(atob(", "a decoded string is run"),
-    ("eval(buffer.from(", "a decoded string is run"),
-    ("new function(atob(", "a decoded string is run"),
-    ("eval(function(p,a,c,k,e", "a packed script"),
-    ("eval(unescape(", "a decoded string is run"),
-    ("eval(string.fromcharcode(", "a decoded string is run"),
-    ("exec(base64.b64decode", "a decoded string is run"),
-    ("exec(zlib.decompress", "a packed script"),
-    ("exec(marshal.loads", "a packed script"),
-    ("exec(bytes.fromhex", "a decoded string is run"),
-    ("eval(base64_decode(", "a decoded string is run"),
-    ("eval(gzinflate(", "a packed script"),
+const JAVASCRIPT: &[&str] = &["js", "mjs", "cjs", "jsx", "ts", "tsx"];
+const PYTHON: &[&str] = &["py"];
+const PHP: &[&str] = &["php"];
+
+/// What hides, by language: the same words in a string of another one hide nothing.
+const HIDDEN: &[(&[&str], &str, &str)] = &[
+    (JAVASCRIPT, "eval(atob(", "a decoded string is run"),
+    (JAVASCRIPT, "eval(buffer.from(", "a decoded string is run"),
+    (JAVASCRIPT, "newfunction(atob(", "a decoded string is run"),
+    (JAVASCRIPT, "eval(function(p,a,c,k,e", "a packed script"),
+    (JAVASCRIPT, "eval(unescape(", "a decoded string is run"),
+    (JAVASCRIPT, "eval(string.fromcharcode(", "a decoded string is run"),
+    (PYTHON, "exec(base64.b64decode", "a decoded string is run"),
+    (PYTHON, "exec(zlib.decompress", "a packed script"),
+    (PYTHON, "exec(marshal.loads", "a packed script"),
+    (PYTHON, "exec(bytes.fromhex", "a decoded string is run"),
+    (PHP, "eval(base64_decode(", "a decoded string is run"),
+    (PHP, "eval(gzinflate(", "a packed script"),
 ];
 
 const SCRIPTS: &[&str] = &[
@@ -106,6 +111,7 @@ pub fn obfuscated(subject: &Subject) -> Outcome {
 
 fn hides(file: &File) -> Option<Evidence> {
     let mut made_up = 0;
+    let ending = file.ending();
     for (number, line) in file.lines() {
         if line.chars().any(turns_direction) {
             return Some(Evidence::at(
@@ -115,10 +121,10 @@ fn hides(file: &File) -> Option<Evidence> {
             ));
         }
         let lower = line.to_lowercase().replace(' ', "");
-        // A checker names what it looks for, as this one does: in quotes.
-        if let Some((word, what)) = HIDDEN.iter().find(|(word, _)| lower.contains(word))
-            && !lower.contains(&format!("\"{word}"))
-        {
+        let found = HIDDEN
+            .iter()
+            .find(|(endings, word, _)| endings.contains(&ending.as_str()) && lower.contains(word));
+        if let Some((_, _, what)) = found {
             return Some(Evidence::at(&file.path, number, format!("{what}: {}", quote(line))));
         }
         if line.matches("\\x").count() > 200 {
