@@ -1,6 +1,7 @@
 //! What can be set: the file, then the environment, then flags. The only reader of the environment.
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -21,6 +22,7 @@ pub struct Config {
     pub prompts: Prompts,
     pub search: Search,
     pub embed: Embed,
+    pub oss: Oss,
     pub limits: Limits,
     pub toolsets: Toolsets,
 }
@@ -103,6 +105,36 @@ words!(
     EmbedProvider, "embed provider", { Embedded = "embedded", None = "none", Http = "http" }
 );
 
+/// Reports on repositories.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Oss {
+    /// Forges that may be asked, over https and at a public address only.
+    pub allowed_hosts: Vec<String>,
+    /// Forges of one's own network, as `host` or `host:port`: also over http, also at a private
+    /// address.
+    pub trusted_hosts: Vec<String>,
+    pub clone_mb: u64,
+    pub clone_seconds: u64,
+    /// Build and test, where there is a sandbox to do it in.
+    pub build: bool,
+    /// For the build, and again for the tests.
+    pub build_seconds: u64,
+    pub memory_mb: u64,
+    pub processes: u64,
+    pub disk_mb: u64,
+    /// Verifications at once.
+    pub jobs: usize,
+    /// Verifications that may wait for their turn.
+    pub queue: usize,
+    /// How long a call waits for a verification before it answers what is known.
+    pub wait_seconds: u64,
+    /// A host and the address of its API, for stars and description.
+    pub api: BTreeMap<String, String>,
+    /// An OSV endpoint, or a folder with OSV records. Empty: vulnerabilities are not checked.
+    pub osv: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -142,6 +174,7 @@ impl Default for Config {
             prompts: Prompts::default(),
             search: Search::default(),
             embed: Embed::default(),
+            oss: Oss::default(),
             limits: Limits::default(),
             toolsets: Toolsets::default(),
         }
@@ -184,6 +217,27 @@ impl Default for Embed {
             dims: 0,
             key_file: PathBuf::new(),
             timeout_seconds: 30,
+        }
+    }
+}
+
+impl Default for Oss {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: ["github.com", "gitlab.com", "codeberg.org"].map(Into::into).to_vec(),
+            trusted_hosts: Vec::new(),
+            clone_mb: 300,
+            clone_seconds: 120,
+            build: true,
+            build_seconds: 300,
+            memory_mb: 2048,
+            processes: 256,
+            disk_mb: 2048,
+            jobs: 1,
+            queue: 20,
+            wait_seconds: 25,
+            api: BTreeMap::new(),
+            osv: String::new(),
         }
     }
 }
@@ -325,6 +379,7 @@ impl Config {
             ("limits.batch", self.limits.batch),
             ("limits.concurrent", self.limits.concurrent),
             ("limits.page", self.limits.page),
+            ("oss.jobs", self.oss.jobs),
             ("search.limit", self.search.limit),
             ("search.max_limit", self.search.max_limit),
         ];
@@ -402,6 +457,11 @@ pub fn default_file() -> Option<PathBuf> {
 /// The user's home, where clients keep their settings.
 pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())
+}
+
+/// Where programs are looked for, to hand on to one whose environment is otherwise empty.
+pub fn search_path() -> String {
+    env_text("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
 /// The person's editor, for `prompt edit`.

@@ -10,6 +10,7 @@ pub mod domain;
 pub mod embed;
 pub mod index;
 pub mod markdown;
+pub mod oss;
 pub mod search;
 pub mod serve;
 pub mod store;

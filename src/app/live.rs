@@ -61,6 +61,7 @@ impl App {
 
     /// Ends what `start` began, waiting for what is under way.
     pub fn stop(&self) {
+        self.verifications.stop();
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(live);
     }

@@ -10,6 +10,7 @@ mod library;
 mod live;
 pub mod methods;
 pub mod notes;
+pub mod oss;
 pub mod page;
 pub mod prompts;
 pub mod rendering;
@@ -53,6 +54,8 @@ pub struct App {
     pub index: Arc<Index>,
     pub engine: Engine,
     pub events: Events,
+    /// Repositories that are being verified.
+    verifications: oss::Verifications,
     embedder: Option<Arc<dyn Embedder>>,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
@@ -86,6 +89,7 @@ impl App {
         ));
         let embedder = embedder(&config.embed)?;
         let index_root = config.data.join("index");
+        let verifications = oss::Verifications::new(&config, store.reports.clone());
         let sources = Arc::new(Sources::new(config, store, cards, prompts));
         let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
         let index = Arc::new(Index::open(&index_root, sources.clone(), model)?);
@@ -96,6 +100,7 @@ impl App {
             index,
             engine,
             events: Events::default(),
+            verifications,
             embedder,
             built_in_tools,
             glance: Mutex::default(),

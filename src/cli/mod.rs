@@ -13,6 +13,7 @@ mod export;
 mod import;
 mod index;
 mod mcp;
+mod oss;
 mod out;
 mod prompt;
 mod search;
@@ -85,6 +86,8 @@ enum Command {
     Bookmark(bookmark::BookmarkCommand),
     /// List, show, render, edit and restore prompts, and keep slash-command files
     Prompt(prompt::PromptCommand),
+    /// Report on a repository: is it safe to try?
+    Oss(oss::Oss),
     /// Make, list and revoke the tokens of HTTP callers
     Token(token::Token),
     /// Print the set-up of a client, or write it into the client's file
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(command) => command.run(&cli.common),
         Command::Bookmark(command) => command.run(&cli.common),
         Command::Prompt(command) => command.run(&cli.common),
+        Command::Oss(command) => command.run(&cli.common),
         Command::Token(command) => command.run(&cli.common),
         Command::Client(command) => command.run(&cli.common),
         Command::Completions(command) => command.run(),

@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::error::{Code, Error, Result};
@@ -37,6 +37,11 @@ impl Patience {
     /// The caller cancelled or went away.
     pub fn end(&self) {
         self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// The time that is left, where there is an end.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     pub fn check(&self) -> Result<()> {

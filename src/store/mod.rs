@@ -9,6 +9,7 @@ pub mod items;
 pub mod jsonl;
 pub mod pages;
 pub mod prompts;
+pub mod reports;
 pub mod sqlite;
 pub mod tokens;
 
@@ -19,6 +20,7 @@ pub use cards::Cards;
 pub use items::Items;
 pub use pages::Pages;
 pub use prompts::Prompts;
+pub use reports::Reports;
 pub use tokens::Tokens;
 
 /// Everything durable, whatever database is behind it.
@@ -28,4 +30,5 @@ pub struct Store {
     pub pages: Arc<dyn Pages>,
     pub tokens: Arc<dyn Tokens>,
     pub bookmarks: Arc<dyn Bookmarks>,
+    pub reports: Arc<dyn Reports>,
 }

@@ -13,6 +13,7 @@ mod bookmarks;
 mod cards;
 mod door;
 mod listing;
+mod oss;
 mod prompts;
 pub mod schema;
 mod vault;
@@ -154,6 +155,7 @@ pub const TABLE: &[Entry] = &[
     entry::<bookmarks::recommend::Recommend>(),
     entry::<bookmarks::trends::TrendsTool>(),
     entry::<bookmarks::add::AddBookmark>(),
+    entry::<oss::oss_report::OssReport>(),
 ];
 
 /// Names that no page can take for its own.

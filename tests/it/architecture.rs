@@ -15,6 +15,7 @@ const ROOMS: &[&str] = &[
     "index",
     "search",
     "llm",
+    "oss",
     "app",
     "tools",
     "serve",

@@ -17,6 +17,7 @@ mod cli;
 mod crash;
 mod http;
 mod navigation;
+mod oss;
 mod prompts;
 mod search;
 mod sse;

@@ -5,6 +5,7 @@ mod bookmarks;
 pub mod cards;
 mod items;
 mod pages;
+mod reports;
 mod tokens;
 
 use std::{
@@ -28,6 +29,7 @@ const APPLICATION_ID: i32 = 0x4e77_6c6c;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_start.sql"),
     include_str!("../../../migrations/sqlite/0002_bookmarks.sql"),
+    include_str!("../../../migrations/sqlite/0003_reports.sql"),
 ];
 
 pub struct Sqlite {
@@ -45,7 +47,8 @@ pub fn open(data: &Path) -> Result<Store> {
         items: database.clone(),
         pages: database.clone(),
         tokens: database.clone(),
-        bookmarks: database,
+        bookmarks: database.clone(),
+        reports: database,
     })
 }
 

@@ -1,0 +1,363 @@
+//! Reports on repositories: what is stored, and the verifications that are under way.
+//!
+//! Verifying takes minutes, so it runs on a thread of its own while callers come and go: one
+//! verification for each repository, a few at once, the others in a queue with an end.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    path::PathBuf,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use super::App;
+use crate::{
+    config::{self, Config},
+    domain::{Code, Error, Patience, Progress, Result, Timestamp, error::Doing},
+    oss::{self, Policy, Report, Target, Verdict, Verification},
+    store::{Reports, reports::StoredReport},
+};
+
+/// How often a waiting caller looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(100);
+/// Left of a caller's patience when it gets what is known.
+const MARGIN: Duration = Duration::from_millis(500);
+/// Failures that are remembered, to be told to those who ask later.
+const MOST_FAILURES: usize = 1000;
+
+/// What is known of a repository right now.
+#[derive(Debug, Clone)]
+pub enum Known {
+    Report(Box<Report>),
+    /// No report, and nobody is making one; the last attempt may have failed.
+    Missing {
+        failed: Option<String>,
+    },
+    /// Waiting for its turn, with so many before it.
+    Queued {
+        before: usize,
+    },
+    Verifying {
+        step: u64,
+        steps: u64,
+        doing: String,
+    },
+}
+
+/// What other answers show of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    pub score: u8,
+    pub verdict: Verdict,
+}
+
+/// How far one verification is.
+#[derive(Debug, Clone, Default)]
+enum Stage {
+    #[default]
+    Queued,
+    Running {
+        step: u64,
+        steps: u64,
+        doing: String,
+    },
+    Done(Result<Box<Report>, Failure>),
+}
+
+/// An error that every waiting caller gets a copy of.
+#[derive(Debug, Clone)]
+struct Failure {
+    code: Code,
+    message: String,
+}
+
+struct Job {
+    target: Target,
+    stage: Mutex<Stage>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Waiting or running, by key.
+    jobs: HashMap<String, Arc<Job>>,
+    queue: VecDeque<String>,
+    threads: Vec<JoinHandle<()>>,
+    running: usize,
+    failures: HashMap<String, String>,
+}
+
+struct Shared {
+    config: config::Oss,
+    folder: PathBuf,
+    reports: Arc<dyn Reports>,
+    stop: Arc<AtomicBool>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// The verifications of this process.
+pub struct Verifications(Arc<Shared>);
+
+impl Verifications {
+    pub fn new(config: &Config, reports: Arc<dyn Reports>) -> Self {
+        Self(Arc::new(Shared {
+            config: config.oss.clone(),
+            folder: config.data.join("oss"),
+            reports,
+            stop: Arc::default(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }))
+    }
+
+    /// Ends what runs, and waits for it to clean up after itself.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::Release);
+        let threads = std::mem::take(&mut self.0.lock().threads);
+        for thread in threads {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Drop for Verifications {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stored(&self, key: &str) -> Result<Option<Report>> {
+        let Some(stored) = self.reports.newest(key)? else { return Ok(None) };
+        serde_json::from_str(&stored.json)
+            .doing(format_args!("read the stored report on `{key}`"))
+            .map(Some)
+    }
+
+    /// What is known without starting anything.
+    fn known(&self, key: &str) -> Result<Known> {
+        let state = self.lock();
+        if let Some(job) = state.jobs.get(key) {
+            let before = state.queue.iter().position(|queued| queued == key);
+            return Ok(job.known(before.unwrap_or(0)));
+        }
+        let failed = state.failures.get(key).cloned();
+        drop(state);
+        Ok(match self.stored(key)? {
+            Some(report) => Known::Report(Box::new(report)),
+            None => Known::Missing { failed },
+        })
+    }
+
+    /// The verification of a repository: the one under way, or a new one.
+    fn start(self: &Arc<Self>, target: Target) -> Result<Arc<Job>> {
+        let key = target.key();
+        let mut state = self.lock();
+        if let Some(job) = state.jobs.get(&key) {
+            return Ok(job.clone());
+        }
+        if state.queue.len() >= self.config.queue && state.running >= self.config.jobs {
+            return Err(Error::limit(format!(
+                "{} repositories wait to be verified, as many as `[oss] queue` allows; ask again in a few minutes",
+                state.queue.len()
+            )));
+        }
+        let job = Arc::new(Job { target, stage: Mutex::default() });
+        state.failures.remove(&key);
+        state.jobs.insert(key.clone(), job.clone());
+        state.queue.push_back(key);
+        if state.running < self.config.jobs {
+            let shared = self.clone();
+            let thread =
+                std::thread::Builder::new().name("verify".into()).spawn(move || shared.work());
+            match thread {
+                Ok(thread) => {
+                    state.running += 1;
+                    state.threads.retain(|thread| !thread.is_finished());
+                    state.threads.push(thread);
+                }
+                Err(error) if state.running == 0 => {
+                    state.queue.clear();
+                    state.jobs.clear();
+                    return Err(Error::internal(format!("could not start verifying: {error}")));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(job)
+    }
+
+    /// Takes one repository after the other, until there is none.
+    fn work(&self) {
+        loop {
+            let next = {
+                let mut state = self.lock();
+                let next = state.queue.pop_front().and_then(|key| {
+                    let job = state.jobs.get(&key)?.clone();
+                    Some((key, job))
+                });
+                if next.is_none() {
+                    state.running -= 1;
+                }
+                next
+            };
+            let Some((key, job)) = next else { return };
+            let outcome = self.verify(&job).map_err(|error| {
+                tracing::warn!(repo = key, error = ?error, "could not verify a repository");
+                Failure { code: error.code, message: error.message }
+            });
+            let mut state = self.lock();
+            state.jobs.remove(&key);
+            if let Err(failure) = &outcome {
+                if state.failures.len() >= MOST_FAILURES {
+                    state.failures.clear();
+                }
+                state.failures.insert(key, failure.message.clone());
+            }
+            job.set(Stage::Done(outcome));
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// A report is stored whole or not at all.
+    fn verify(&self, job: &Job) -> Result<Box<Report>> {
+        let verification = Verification {
+            config: self.config.clone(),
+            folder: self.folder.clone(),
+            stop: self.stop.clone(),
+        };
+        let report = verification.run(&job.target, &Telling { job, shared: self })?;
+        let json = serde_json::to_string(&report).doing("write a report as JSON")?;
+        self.reports.put(&StoredReport {
+            repo: job.target.key(),
+            commit: report.commit.clone(),
+            verified: Timestamp::parse(&report.verified_at).unwrap_or_else(Timestamp::now),
+            score: report.security_score,
+            verdict: report.security_verdict.to_string(),
+            json,
+        })?;
+        Ok(Box::new(report))
+    }
+
+    /// Waits for a verification, telling how far it is, as long as the caller's patience lasts.
+    fn wait(
+        &self,
+        job: &Job,
+        until: Option<Instant>,
+        patience: &Patience,
+        progress: &dyn Progress,
+    ) -> Result<Known> {
+        let mut told = 0;
+        let mut state = self.lock();
+        loop {
+            let key = job.target.key();
+            let before = state.queue.iter().position(|queued| *queued == key).unwrap_or(0);
+            match job.stage() {
+                Stage::Done(Ok(report)) => return Ok(Known::Report(report)),
+                Stage::Done(Err(failure)) => return Err(Error::new(failure.code, failure.message)),
+                Stage::Running { step, steps, doing } if step > told => {
+                    told = step;
+                    progress.report(step, Some(steps), &doing);
+                }
+                _ => {}
+            }
+            match patience.check() {
+                Err(error) if error.code == Code::Cancelled => return Err(error),
+                Err(_) => return Ok(job.known(before)),
+                Ok(()) if until.is_some_and(|until| Instant::now() >= until) => {
+                    return Ok(job.known(before));
+                }
+                Ok(()) => {}
+            }
+            let waited = self.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Job {
+    fn stage(&self) -> Stage {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, stage: Stage) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+    }
+
+    fn known(&self, before: usize) -> Known {
+        match self.stage() {
+            Stage::Queued => Known::Queued { before },
+            Stage::Running { step, steps, doing } => Known::Verifying { step, steps, doing },
+            Stage::Done(Ok(report)) => Known::Report(report),
+            Stage::Done(Err(failure)) => Known::Missing { failed: Some(failure.message) },
+        }
+    }
+}
+
+/// Passes the steps of a verification on to whoever waits for it.
+struct Telling<'a> {
+    job: &'a Job,
+    shared: &'a Shared,
+}
+
+impl Progress for Telling<'_> {
+    fn report(&self, done: u64, total: Option<u64>, message: &str) {
+        let steps = total.unwrap_or(done);
+        self.job.set(Stage::Running { step: done, steps, doing: message.to_owned() });
+        self.shared.changed.notify_all();
+    }
+}
+
+impl App {
+    /// What is known of a repository at a forge; with `verify`, it is found out where nothing is.
+    pub fn oss_report(
+        &self,
+        repo_url: &str,
+        verify: bool,
+        patience: &Patience,
+        progress: &dyn Progress,
+    ) -> Result<(Target, Known)> {
+        let target = Target::Forge(Policy::new(&self.config.oss).parse(repo_url)?);
+        let known = self.verifications.0.known(&target.key())?;
+        if !verify || matches!(known, Known::Report(_)) {
+            return Ok((target, known));
+        }
+        let job = self.verifications.0.start(target.clone())?;
+        // Without an end to its patience the caller is a command that runs and ends.
+        let until = patience.remaining().map(|left| {
+            let most = Duration::from_secs(self.config.oss.wait_seconds);
+            Instant::now() + left.saturating_sub(MARGIN).min(most)
+        });
+        let known = self.verifications.0.wait(&job, until, patience, progress)?;
+        Ok((target, known))
+    }
+
+    /// Verifies anew, whatever is stored, and waits for it: for a person at the shell, who may also
+    /// name a folder of this machine.
+    pub fn verify_oss(&self, target: Target, progress: &dyn Progress) -> Result<Report> {
+        let job = self.verifications.0.start(target)?;
+        match self.verifications.0.wait(&job, None, &Patience::default(), progress)? {
+            Known::Report(report) => Ok(*report),
+            other => Err(Error::internal(format!("the verification ended as {other:?}"))),
+        }
+    }
+
+    /// The newest report's score and verdict, for a link that somebody saved; None for a link that
+    /// is no repository, and for one that nobody verified.
+    pub fn known_report(&self, link: &str) -> Result<Option<Summary>> {
+        let Some(key) = oss::key(link) else { return Ok(None) };
+        let stored = self.store.reports.newest(&key)?;
+        Ok(stored.and_then(|stored| {
+            Some(Summary { score: stored.score, verdict: stored.verdict.parse().ok()? })
+        }))
+    }
+}

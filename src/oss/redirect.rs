@@ -1,0 +1,96 @@
+//! Follows a forge's redirects (a repository that was renamed) one at a time, each checked as the
+//! address itself was. Git is then told to follow none, and which address to connect to.
+
+use std::{net::SocketAddr, time::Duration};
+
+use ureq::{
+    config::Config,
+    http::Uri,
+    unversioned::{
+        resolver::{ResolvedSocketAddrs, Resolver},
+        transport::{DefaultConnector, NextTimeout},
+    },
+};
+
+use super::url::{Policy, RepoUrl};
+use crate::domain::{Error, Result};
+
+const MOST: usize = 5;
+const ASKED: &str = ".git/info/refs?service=git-upload-pack";
+
+/// Connects to the addresses that were checked, and to no other.
+#[derive(Debug)]
+struct Pinned(Vec<SocketAddr>);
+
+impl Resolver for Pinned {
+    fn resolve(
+        &self,
+        _uri: &Uri,
+        _config: &Config,
+        _timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let mut found = self.empty();
+        self.0.iter().take(16).for_each(|address| found.push(*address));
+        if self.0.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(found) }
+    }
+}
+
+/// Where the repository is, and the addresses of its host.
+pub fn follow(
+    policy: &Policy,
+    repo: &RepoUrl,
+    time: Duration,
+) -> Result<(RepoUrl, Vec<SocketAddr>)> {
+    let mut repo = repo.clone();
+    for _ in 0..=MOST {
+        let addresses = policy.addresses(&repo)?;
+        let Some(next) = ask(&repo, &addresses, time)? else { return Ok((repo, addresses)) };
+        repo = policy.parse(&next).map_err(|error| {
+            let why = error.message.trim_start_matches("Invalid params: ");
+            Error::outside(format!("`{}` redirects to a place that is not asked: {why}", repo.url))
+        })?;
+    }
+    Err(Error::outside(format!("`{}` redirects more than {MOST} times", repo.url)))
+}
+
+/// The address that the forge sends us to, if it does.
+fn ask(repo: &RepoUrl, addresses: &[SocketAddr], time: Duration) -> Result<Option<String>> {
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(time))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .user_agent("git/2 (notewell)")
+        .build();
+    let pinned = Pinned(addresses.to_vec());
+    let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), pinned);
+    let asked = format!("{}{ASKED}", repo.url);
+    let response = agent.get(&asked).call().map_err(|error| {
+        Error::outside(format!("could not reach `{}`: {error}; is there a network?", repo.url))
+            .with_source(error)
+    })?;
+    let status = response.status();
+    if status.is_redirection() {
+        let to = response.headers().get("location").and_then(|value| value.to_str().ok());
+        let base = url::Url::parse(&asked).ok();
+        let to = to.and_then(|to| base?.join(to).ok());
+        let mut to =
+            to.ok_or_else(|| Error::outside(format!("`{}` redirects to nowhere", repo.url)))?;
+        to.set_query(None);
+        let path = to.path().trim_end_matches("/info/refs").to_owned();
+        to.set_path(&path);
+        return Ok(Some(to.into()));
+    }
+    match status.as_u16() {
+        200..=299 => Ok(None),
+        401 | 403 | 404 | 410 => Err(Error::outside(format!(
+            "there is no public repository at `{}` (its forge answered {}); look at the address",
+            repo.url,
+            status.as_u16()
+        ))),
+        other => Err(Error::outside(format!(
+            "the forge answered {other} for `{}`; try again later",
+            repo.url
+        ))),
+    }
+}

@@ -1,0 +1,26 @@
+//! Reports on repositories: one for each commit that was verified.
+
+use crate::domain::{Result, Timestamp};
+
+/// A report as it is kept. What is in it is the business of whoever wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReport {
+    /// The repository's address in its one spelling.
+    pub repo: String,
+    pub commit: String,
+    pub verified: Timestamp,
+    pub score: u8,
+    pub verdict: String,
+    /// The whole report, as JSON.
+    pub json: String,
+}
+
+pub trait Reports: Send + Sync {
+    /// Keeps a report; a later one on the same commit takes its place.
+    fn put(&self, report: &StoredReport) -> Result<()>;
+
+    /// The report that was made last, on whichever commit.
+    fn newest(&self, repo: &str) -> Result<Option<StoredReport>>;
+
+    fn of_commit(&self, repo: &str, commit: &str) -> Result<Option<StoredReport>>;
+}

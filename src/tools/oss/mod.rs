@@ -1,0 +1,3 @@
+//! Is this repository safe to try?
+
+pub mod oss_report;

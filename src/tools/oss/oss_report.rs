@@ -1,0 +1,99 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    app::oss::Known,
+    domain::{Result, query::words},
+    oss::{Report, Target},
+    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+};
+
+/// Security report of a Git repository (https): score, verdict, build, evidence. Verifying takes
+/// minutes: ask again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OssReport {
+    repo_url: String,
+    /// Start if there is none
+    verify_if_missing: Option<bool>,
+}
+
+words!(
+    /// Whether there is a report.
+    Status, "status", { Verified = "verified", Verifying = "verifying", Missing = "missing" }
+);
+
+/// A report, or what is known while there is none: then its fields are left out.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    #[serde(flatten)]
+    body: Body,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Body {
+    Report(Box<Report>),
+    #[serde(rename_all = "camelCase")]
+    None {
+        repo_url: String,
+        repo_name: String,
+    },
+}
+
+impl Answer for Found {
+    fn text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+impl Tool for OssReport {
+    const NAME: &'static str = "oss_report";
+    const TITLE: &'static str = "Report on a repository";
+    const TOOLSET: Toolset = Toolset::Bookmarks;
+    const ACCESS: Access = Access::Owner;
+    const EFFECT: Effect = Effect::Sets;
+    type Answer = Found;
+
+    fn call(self, cx: &Cx<'_>) -> Result<Found> {
+        let verify = self.verify_if_missing.unwrap_or(false);
+        let (target, known) =
+            cx.app.oss_report(&self.repo_url, verify, cx.patience, cx.progress)?;
+        Ok(Found::new(&target, known))
+    }
+}
+
+impl Found {
+    fn new(target: &Target, known: Known) -> Self {
+        let none = |status, message: String| Self {
+            body: Body::None { repo_url: target.url(), repo_name: target.name() },
+            status,
+            message: Some(message),
+        };
+        match known {
+            Known::Report(report) => {
+                Self { body: Body::Report(report), status: Status::Verified, message: None }
+            }
+            Known::Missing { failed: None } => none(
+                Status::Missing,
+                "nobody has verified this repository; call again with verify_if_missing: true"
+                    .into(),
+            ),
+            Known::Missing { failed: Some(why) } => {
+                none(Status::Missing, format!("there is no report; the last attempt failed: {why}"))
+            }
+            Known::Queued { before } => none(
+                Status::Verifying,
+                format!("waiting to be verified, {before} before it; ask again in a minute"),
+            ),
+            Known::Verifying { step, steps, doing } => none(
+                Status::Verifying,
+                format!("being verified, step {step} of {steps}: {doing}; ask again in a minute"),
+            ),
+        }
+    }
+}
