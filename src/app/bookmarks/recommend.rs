@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Project, project};
 use crate::{
-    app::{App, view::View},
+    app::{App, oss::Summary, view::View},
     domain::{Bookmark, Error, Filters, Kind, Pid, Result},
     search::{self, Found, Options},
     text::{Analyser, Mode, is_stop_word},
@@ -82,7 +82,7 @@ pub struct Fit {
 
 #[derive(Debug, Clone)]
 pub enum What {
-    Tool { project: Project, bookmarks: Vec<String> },
+    Tool { project: Project, bookmarks: Vec<String>, report: Option<Summary> },
     Article { title: String, bookmark: String },
     Note { kind: Kind, title: String, path: String },
 }
@@ -145,7 +145,7 @@ impl App {
         for candidate in ordered {
             let Some((fit, score)) = self.fit(candidate, wanted, view)? else { continue };
             // Several bookmarks of one tool are one recommendation with several sources.
-            if let What::Tool { project, bookmarks } = &fit.what {
+            if let What::Tool { project, bookmarks, .. } = &fit.what {
                 if let Some(at) = tools.get(&project.name.to_lowercase()) {
                     join(&mut fits[*at].0, bookmarks, &fit.needs);
                     continue;
@@ -271,7 +271,11 @@ impl App {
                 bookmarks.push(other.id);
             }
         }
-        Ok(What::Tool { project, bookmarks })
+        let report = match &project.repository {
+            Some(repository) => self.known_report(repository)?,
+            None => None,
+        };
+        Ok(What::Tool { project, bookmarks, report })
     }
 }
 
@@ -290,7 +294,7 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 /// The share of what is asked, word by word, that a text says in some form.
-fn covered(asked: &str, text: &str) -> f32 {
+pub(super) fn covered(asked: &str, text: &str) -> f32 {
     let mut analyser = Analyser::new();
     let said: HashSet<String> =
         analyser.terms(text, None, Mode::Index).into_iter().map(|term| term.term).collect();

@@ -35,6 +35,10 @@ struct Recommendation {
     #[serde(skip_serializing_if = "Option::is_none")]
     source_bookmarks: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    oss_verified: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    security_score: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     source_bookmark: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
@@ -75,6 +79,8 @@ fn tell(fit: Fit) -> Recommendation {
         title: None,
         reason: fit.reason,
         source_bookmarks: None,
+        oss_verified: None,
+        security_score: None,
         source_bookmark: None,
         path: None,
         needs: fit.needs,
@@ -84,8 +90,10 @@ fn tell(fit: Fit) -> Recommendation {
         match_id: fit.match_id,
     };
     match fit.what {
-        What::Tool { project, bookmarks } => {
+        What::Tool { project, bookmarks, report } => {
             told.r#type = "tool";
+            told.oss_verified = Some(report.is_some());
+            told.security_score = report.map(|report| report.score);
             told.name = Some(project.name);
             told.url = project.repository.unwrap_or(told.url);
             told.source_bookmarks = Some(bookmarks);
@@ -121,6 +129,10 @@ impl tools::Answer for RecommendAnswer {
                 one.reason,
                 one.match_id
             );
+            if let Some(score) = one.security_score {
+                text +=
+                    &format!("\n   security score: {score} of 100 (oss_report has the evidence)");
+            }
         }
         for note in &self.notes {
             text += &format!("\n\nNote: {note}.");

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    app::page::Cursor,
+    app::{bookmarks, oss::Summary, page::Cursor},
     domain::{
         Bookmark, Kind, Result,
         query::{Action, Sentiment},
@@ -69,11 +69,18 @@ struct Saved {
     action: Option<Action>,
     #[serde(skip_serializing_if = "Option::is_none")]
     date: Option<String>,
+    /// What is known of the repository it links to; absent where there is no report.
+    #[serde(rename = "oss_verified", skip_serializing_if = "Option::is_none")]
+    oss_verified: Option<bool>,
+    #[serde(rename = "security_score", skip_serializing_if = "Option::is_none")]
+    security_score: Option<u8>,
 }
 
 impl Saved {
-    fn of(bookmark: Bookmark) -> Self {
+    fn of(bookmark: Bookmark, report: Option<Summary>) -> Self {
         Self {
+            oss_verified: report.as_ref().map(|_| true),
+            security_score: report.map(|report| report.score),
             author: Some(handle(&bookmark)),
             text: Some(shorten(bookmark.words(), SHOWN)),
             tweet_id: Some(bookmark.id),
@@ -236,7 +243,15 @@ impl Results<'_, '_> {
                     snippet: found.snippet,
                 })
                 .collect(),
-            saved: bookmark.map(Saved::of).unwrap_or_default(),
+            saved: match bookmark {
+                Some(bookmark) => {
+                    let repository =
+                        bookmarks::project(&bookmark.url).and_then(|project| project.repository);
+                    let report = repository.map(|link| app.known_report(&link)).transpose()?;
+                    Saved::of(bookmark, report.flatten())
+                }
+                None => Saved::default(),
+            },
         })
     }
 }
