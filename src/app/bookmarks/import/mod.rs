@@ -35,7 +35,7 @@ use self::{
     source::{Source, failed},
     x::Includes,
 };
-use crate::domain::{Bookmark, Error, Result, Timestamp};
+use crate::domain::{Bookmark, Error, Result, Timestamp, bookmark::same_address};
 
 /// Bytes of an export, unpacked.
 pub const LARGEST: u64 = 1 << 30;
@@ -190,7 +190,17 @@ impl Reader<'_> {
         (self.sink)(Found { at, bookmark })
     }
 
-    fn check(&mut self, bookmark: Bookmark, place: &str) -> std::result::Result<Bookmark, String> {
+    fn check(
+        &mut self,
+        mut bookmark: Bookmark,
+        place: &str,
+    ) -> std::result::Result<Bookmark, String> {
+        // A link to a post is the post, whoever kept the link.
+        if bookmark.has_made_id()
+            && let Some(number) = same_address(&bookmark.url).strip_prefix("x.com/i/status/")
+        {
+            bookmark.id = number.to_owned();
+        }
         let length = bookmark.title.len() + bookmark.text.len();
         if length > LARGEST_TEXT {
             return Err(format!("its text is {length} bytes; the limit is {LARGEST_TEXT}"));

@@ -184,6 +184,9 @@ fn pinboard() {
     assert_eq!(pin.action.as_ref().unwrap().source, By::User);
     assert_eq!((&pin.extra["meta"], &pin.extra["shared"]), (&json!("abc"), &json!("no")));
     assert!(pin.has_made_id());
+    let post =
+        PINBOARD.replace("https://example.org/", "https://mobile.twitter.com/a/status/77?s=20");
+    assert_eq!(all(Format::Pinboard, &post)[0].id, "77", "a link to a post is the post");
 }
 
 #[test]
