@@ -164,14 +164,16 @@ impl Bookmark {
     /// was nothing new.
     pub fn take(&mut self, newer: &Bookmark) -> bool {
         let before = self.clone();
-        let text = |mine: &mut String, other: &String| {
-            if !other.is_empty() {
+        // Exports cut texts short, each in its own way: the longest is the whole one, in whatever
+        // order they come.
+        for (mine, other) in [(&mut self.title, &newer.title), (&mut self.text, &newer.text)] {
+            if other.chars().count() > mine.chars().count() {
                 mine.clone_from(other);
             }
-        };
-        text(&mut self.url, &newer.url);
-        text(&mut self.title, &newer.title);
-        text(&mut self.text, &newer.text);
+        }
+        if !newer.url.is_empty() && same_address(&self.url) != same_address(&newer.url) {
+            self.url.clone_from(&newer.url);
+        }
         for (mine, other) in [
             (&mut self.author, &newer.author),
             (&mut self.author_name, &newer.author_name),
