@@ -8,13 +8,16 @@ use crate::{
     app::{App, oss::Summary, view::View},
     domain::{Bookmark, Error, Filters, Kind, Pid, Result},
     search::{self, Found, Options},
-    text::{Analyser, Mode, is_stop_word},
+    text::{Analyser, Mode, is_stop_word, lang},
 };
 
-/// An item meets a need when it is near to it in meaning, or has most of its words and is not far.
-const NEAR: f32 = 0.5;
-const NOT_FAR: f32 = 0.25;
-/// The share of a need's words that counts as most.
+/// How near an item must be to a need in meaning, by the share of the need's words that it has. In
+/// another language it has none of them, and the model puts translations farther apart; strangers
+/// of one language come nearer to each other than strangers of two. The figures keep out what does
+/// not belong among two thousand saved repositories, for needs in three languages.
+const NEAR_WITH: [(f32, f32); 3] = [(0.6, 0.25), (0.3, 0.42), (0.0, 0.5)];
+const NEAR_ABROAD: f32 = 0.3;
+/// The share of a need's words that is enough where there is no vector.
 const MOST: f32 = 0.6;
 /// What the stack and the description add, beside a need that is met.
 const STACK: f32 = 0.05;
@@ -280,12 +283,11 @@ impl App {
 }
 
 fn meets(need: &str, candidate: &Candidate) -> bool {
-    let worded = || covered(need, &candidate.said) >= MOST;
-    match candidate.found.evidence.cosine {
-        Some(cosine) => cosine >= NEAR || (cosine >= NOT_FAR && worded()),
-        // Without a vector the words have to say it.
-        None => worded(),
-    }
+    let share = covered(need, &candidate.said);
+    let Some(cosine) = candidate.found.evidence.cosine else { return share >= MOST };
+    let near = NEAR_WITH.iter().find(|(least, _)| share >= *least).map_or(1.0, |(_, near)| *near);
+    let abroad = || lang::detect(need) != lang::detect(&candidate.said);
+    cosine >= near || (share == 0.0 && cosine >= NEAR_ABROAD && abroad())
 }
 
 /// Whether a text speaks of a technology, in whatever form of the word.
