@@ -1,5 +1,6 @@
 //! The composition root, and the use cases that touch two rooms or more: one file per noun.
 
+pub mod ask;
 pub mod cards;
 pub mod demo;
 pub mod doctor;
@@ -12,6 +13,7 @@ pub mod notes;
 pub mod page;
 pub mod prompts;
 pub mod rendering;
+mod rerank;
 pub mod resources;
 mod sources;
 pub mod status;
@@ -35,9 +37,10 @@ use crate::{
     embed::{
         Embedder, Role,
         embedded::Embedded,
-        http::{Http, Provider},
+        http::{self, Http},
     },
     index::{self, Index},
+    llm::{self, Provider},
     search::{self, Engine},
     store::{self, jsonl::JsonlPrompts},
 };
@@ -53,6 +56,9 @@ pub struct App {
     pub engine: Engine,
     pub events: Events,
     embedder: Option<Arc<dyn Embedder>>,
+    /// The language model, where one is configured.
+    provider: Option<Arc<dyn Provider>>,
+    orders: Mutex<rerank::Orders>,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
     /// What was made of the library as of a change, until the next one.
@@ -84,6 +90,7 @@ impl App {
             Some(config.data.join("completions.json")),
         ));
         let embedder = embedder(&config.embed)?;
+        let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
         let sources = Arc::new(Sources::new(config, store, cards, prompts));
         let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
@@ -96,6 +103,8 @@ impl App {
             engine,
             events: Events::default(),
             embedder,
+            provider,
+            orders: Mutex::default(),
             built_in_tools,
             glance: Mutex::default(),
             known_methods: Mutex::default(),
@@ -146,7 +155,7 @@ fn embedder(config: &config::Embed) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(match config.provider {
         EmbedProvider::None => None,
         EmbedProvider::Embedded => Some(Arc::new(Embedded::new())),
-        EmbedProvider::Http => Some(Arc::new(Http::new(Provider {
+        EmbedProvider::Http => Some(Arc::new(Http::new(http::Provider {
             url: config.url.clone(),
             model: config.model.clone(),
             dims: config.dims,

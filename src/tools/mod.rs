@@ -9,6 +9,7 @@
 //! the span, counts, and bounds time and size.
 
 mod arguments;
+mod bookmarks;
 mod cards;
 mod door;
 mod listing;
@@ -138,6 +139,7 @@ pub const TABLE: &[Entry] = &[
     entry::<vault::similar::Similar>(),
     entry::<vault::note_html::NoteHtml>(),
     entry::<vault::expand::Expand>(),
+    entry::<bookmarks::ask::Ask>(),
     entry::<cards::CreateNote>(),
     entry::<cards::GetNotes>(),
     entry::<cards::GetNote>(),

@@ -10,11 +10,13 @@
 )]
 
 mod architecture;
+mod ask;
 mod bad_input;
 mod cards;
 mod cli;
 mod crash;
 mod http;
+mod llm;
 mod navigation;
 mod prompts;
 mod search;

@@ -97,7 +97,8 @@ fn the_seeds_workflow_with_content_length() {
                 assert!(!head.contains("\"id\""), "not in the framing of its request: {head}");
                 continue;
             }
-            let length = head.strip_prefix("Content-Length: ").unwrap_or_else(|| panic!("{head:?}"));
+            let length =
+                head.strip_prefix("Content-Length: ").unwrap_or_else(|| panic!("{head:?}"));
             let mut blank = String::new();
             stdout.read_line(&mut blank).unwrap();
             assert_eq!(blank, "\r\n");

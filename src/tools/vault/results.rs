@@ -46,6 +46,14 @@ struct Passage {
     snippet: String,
 }
 
+impl SearchAnswer {
+    /// Adds a word to the reader.
+    pub fn note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
+    }
+}
+
 impl tools::Answer for SearchAnswer {
     fn text(&self) -> String {
         let mut text = match (self.results.len(), self.total_matches) {

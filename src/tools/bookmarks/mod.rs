@@ -1,0 +1,3 @@
+//! What was saved, asked and summed up.
+
+pub mod ask;
