@@ -20,8 +20,10 @@ use crate::{
 
 /// The share of a sentence's words that the passage must have, the question's aside.
 const WORDS: f32 = 0.6;
-/// How near in meaning a sentence in another language must be to one of the passage.
-const NEAR: f32 = 0.5;
+/// How near in meaning a sentence in another language must be to one of the passage. Measured on
+/// translated sentences: four of five translations are nearer, and one in ten sentences finds
+/// another among some 350 that is.
+const NEAR: f32 = 0.42;
 
 /// Checks sentences against the passages they may be from.
 pub(super) struct Checker<'a> {

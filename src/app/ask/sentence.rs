@@ -8,12 +8,18 @@ use super::{
 };
 use crate::{
     domain::Result,
-    index::{Embed, Passage, Words},
+    index::{Embed, Passage, Words, embedded_text},
     text::{self, Analyser, Lang, Mode, sentences::sentences},
 };
 
 /// Sentences that are looked at, over all passages.
 const MOST: usize = 60;
+/// What the words around a sentence count, beside its own.
+const AROUND: f32 = 0.1;
+/// What its meaning counts.
+const MEANING: f32 = 0.3;
+/// What it counts to have the kind of thing that is asked for.
+const FITS: f32 = 0.05;
 
 thread_local! {
     static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
@@ -31,10 +37,8 @@ pub struct Sentence {
     pub own: f32,
     /// The share that it has together with its neighbours, its headings and its title.
     pub around: f32,
-    /// How near it is to the question in meaning.
+    /// How near it is to the question in meaning, read under its title and headings.
     pub cosine: Option<f32>,
-    /// The same with title and headings.
-    pub cosine_titled: Option<f32>,
     /// Whether it has the number, date or name that is asked for; `None` when none is.
     pub fits: Option<bool>,
 }
@@ -63,10 +67,10 @@ pub(super) fn cut(
 }
 
 impl Sentence {
-    /// What sentences are ordered by.
+    /// What sentences are ordered by: the words of the question first of all.
     pub(super) fn score(&self) -> f32 {
-        let fits = if self.fits == Some(true) { 0.1 } else { 0.0 };
-        0.5 * self.own + 0.3 * self.around + 0.5 * self.cosine_titled.unwrap_or(0.0) + fits
+        let fits = if self.fits == Some(true) { FITS } else { 0.0 };
+        self.own + AROUND * self.around + MEANING * self.cosine.unwrap_or(0.0) + fits
     }
 }
 
@@ -85,6 +89,15 @@ fn share(words: &Words, has: impl Fn(&str) -> bool) -> f32 {
     sum / words.ideal
 }
 
+/// A heading names what is told, and a question asks it.
+fn may_answer(passage: &Passage, sentence: &str) -> bool {
+    let heading = |text: &String| text == sentence;
+    !sentence.ends_with(['?', '？'])
+        && sentence.chars().any(char::is_alphanumeric)
+        && !heading(&passage.title)
+        && !passage.toc_path.iter().any(heading)
+}
+
 /// Every sentence of the best passages.
 pub(super) fn gather(
     question: &Question<'_>,
@@ -97,23 +110,17 @@ pub(super) fn gather(
         out.extend(read(question, &found.words, at, candidate).into_iter().take(room));
     }
     if let (Some(vector), Some(embed)) = (&found.vector, embed) {
-        let text = |sentence: &Sentence| {
-            &found.passages[sentence.passage].passage.text[sentence.range.clone()]
-        };
-        let texts: Vec<&str> = out.iter().map(text).collect();
-        let plain = embed(&texts)?;
-        let titled: Vec<String> = out
+        let texts: Vec<String> = out
             .iter()
             .map(|sentence| {
-                let Passage { title, toc_path, .. } = &found.passages[sentence.passage].passage;
-                crate::index::embedded_text(title, toc_path, text(sentence))
+                let Passage { title, toc_path, text, .. } =
+                    &found.passages[sentence.passage].passage;
+                embedded_text(title, toc_path, &text[sentence.range.clone()])
             })
             .collect();
-        let titled: Vec<&str> = titled.iter().map(String::as_str).collect();
-        let titled = embed(&titled)?;
-        for ((sentence, plain), titled) in out.iter_mut().zip(plain).zip(titled) {
-            sentence.cosine = Some(cosine(vector, &plain));
-            sentence.cosine_titled = Some(cosine(vector, &titled));
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        for (sentence, embedded) in out.iter_mut().zip(embed(&texts)?) {
+            sentence.cosine = Some(cosine(vector, &embedded));
         }
     }
     Ok(out)
@@ -134,6 +141,7 @@ fn read(question: &Question<'_>, words: &Words, at: usize, candidate: &Candidate
     ranges
         .into_iter()
         .enumerate()
+        .filter(|(_, range)| may_answer(&candidate.passage, &text[range.clone()]))
         .map(|(place, range)| {
             let near = &sets[place.saturating_sub(1)..(place + 2).min(sets.len())];
             let sentence = &text[range.clone()];
@@ -145,7 +153,6 @@ fn read(question: &Question<'_>, words: &Words, at: usize, candidate: &Candidate
                     head.contains(term) || near.iter().any(|set| set.contains(term))
                 }),
                 cosine: None,
-                cosine_titled: None,
                 fits: question.wanted.map(|wanted| wanted.is_in(sentence, question.text)),
                 range,
             }
