@@ -23,6 +23,7 @@ pub struct Config {
     pub search: Search,
     pub embed: Embed,
     pub oss: Oss,
+    pub llm: Llm,
     pub limits: Limits,
     pub toolsets: Toolsets,
 }
@@ -137,6 +138,31 @@ pub struct Oss {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+pub struct Llm {
+    pub provider: LlmProvider,
+    /// The base address; empty: the provider's own.
+    pub url: String,
+    pub model: String,
+    /// A file with the key, readable by its owner only. `NOTEWELL_LLM_KEY` wins over it.
+    pub key_file: PathBuf,
+    /// The time limit of one call, tries and waits included.
+    pub timeout_seconds: u64,
+    /// How often a busy or broken server is asked again.
+    pub retries: u32,
+    /// The longest answer that is asked for.
+    pub max_tokens: u32,
+    /// Prices of a million tokens, in whatever currency: only for the counter of what was spent.
+    pub input_cost: f64,
+    pub output_cost: f64,
+}
+
+words!(
+    /// Who writes in words of its own.
+    LlmProvider, "llm provider", { None = "none", Anthropic = "anthropic", OpenAi = "openai" }
+);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     pub body_bytes: usize,
     /// Requests in one JSON-RPC batch.
@@ -175,6 +201,7 @@ impl Default for Config {
             search: Search::default(),
             embed: Embed::default(),
             oss: Oss::default(),
+            llm: Llm::default(),
             limits: Limits::default(),
             toolsets: Toolsets::default(),
         }
@@ -242,6 +269,22 @@ impl Default for Oss {
     }
 }
 
+impl Default for Llm {
+    fn default() -> Self {
+        Self {
+            provider: LlmProvider::None,
+            url: String::new(),
+            model: String::new(),
+            key_file: PathBuf::new(),
+            timeout_seconds: 30,
+            retries: 2,
+            max_tokens: 1024,
+            input_cost: 0.0,
+            output_cost: 0.0,
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -304,7 +347,13 @@ impl Config {
             .map_err(|error| Error::invalid_params(format!("`{}`: {error}", path.display())))?;
         let base = path.parent().unwrap_or(Path::new("."));
         // A path in the file is meant from where the file is, not from where the shell is.
-        let paths = [&mut config.data, &mut config.cards.database, &mut config.prompts.directory];
+        let paths = [
+            &mut config.data,
+            &mut config.cards.database,
+            &mut config.prompts.directory,
+            &mut config.embed.key_file,
+            &mut config.llm.key_file,
+        ];
         for path in paths.into_iter().chain(config.vault.iter_mut().map(|vault| &mut vault.path)) {
             if !path.as_os_str().is_empty() && path.is_relative() {
                 *path = base.join(&*path);
@@ -346,6 +395,15 @@ impl Config {
         if let Some(provider) = env_text("NOTEWELL_EMBED_PROVIDER") {
             self.embed.provider = provider.parse()?;
         }
+        if let Some(provider) = env_text("NOTEWELL_LLM_PROVIDER") {
+            self.llm.provider = provider.parse()?;
+        }
+        if let Some(url) = env_text("NOTEWELL_LLM_URL") {
+            self.llm.url = url;
+        }
+        if let Some(model) = env_text("NOTEWELL_LLM_MODEL") {
+            self.llm.model = model;
+        }
         if let Some(vault) = env_path("NOTEWELL_VAULT") {
             self.vault.push(Vault { name: String::new(), path: vault, poll: false });
         }
@@ -382,6 +440,8 @@ impl Config {
             ("oss.jobs", self.oss.jobs),
             ("search.limit", self.search.limit),
             ("search.max_limit", self.search.max_limit),
+            ("llm.timeout_seconds", self.llm.timeout_seconds as usize),
+            ("llm.max_tokens", self.llm.max_tokens as usize),
         ];
         if let Some((key, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(Error::invalid_params(format!("`{key}` must be at least 1")));
@@ -389,6 +449,18 @@ impl Config {
         if self.embed.provider == EmbedProvider::Http && self.embed.url.is_empty() {
             return Err(Error::invalid_params(
                 "`[embed] provider = \"http\"` needs `url`, such as `http://127.0.0.1:11434/v1`",
+            ));
+        }
+        if self.llm.provider != LlmProvider::None && self.llm.model.is_empty() {
+            return Err(Error::invalid_params(format!(
+                "`[llm] provider = \"{}\"` needs `model`, the name of the model to ask",
+                self.llm.provider
+            )));
+        }
+        let prices = [self.llm.input_cost, self.llm.output_cost];
+        if prices.iter().any(|price| !price.is_finite() || *price < 0.0) {
+            return Err(Error::invalid_params(
+                "`llm.input_cost` and `llm.output_cost` are prices of a million tokens, 0 or more",
             ));
         }
         Ok(())
@@ -419,6 +491,11 @@ impl Config {
 /// The key of the embedding provider: the environment, else the file.
 pub fn embed_key(embed: &Embed) -> Result<Option<String>> {
     secret("NOTEWELL_EMBED_KEY", &embed.key_file)
+}
+
+/// The key of the language model's provider: the environment, else the file.
+pub fn llm_key(llm: &Llm) -> Result<Option<String>> {
+    secret("NOTEWELL_LLM_KEY", &llm.key_file)
 }
 
 /// A secret from the environment or from a file that only its owner can read.

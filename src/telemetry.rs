@@ -18,6 +18,15 @@ pub mod metric {
     pub const INDEX_BEHIND: &str = "notewell_index_behind";
     pub const VECTORS_DONE: &str = "notewell_vectors_done";
     pub const VECTORS_TOTAL: &str = "notewell_vectors_total";
+    /// Calls of the language model by `provider` and `outcome` (`ok` or `failed`).
+    pub const LLM_CALLS: &str = "notewell_llm_calls_total";
+    /// Tries beyond the first.
+    pub const LLM_RETRIES: &str = "notewell_llm_retries_total";
+    pub const LLM_SECONDS: &str = "notewell_llm_seconds";
+    /// Tokens by `provider` and `direction` (`input` or `output`).
+    pub const LLM_TOKENS: &str = "notewell_llm_tokens_total";
+    /// What was spent, in millionths of the currency of `[llm] input_cost`.
+    pub const LLM_COST: &str = "notewell_llm_cost_micros_total";
 }
 
 /// How a log line looks: for a person at a terminal, or for a machine.

@@ -1,5 +1,6 @@
 //! The composition root, and the use cases that touch two rooms or more: one file per noun.
 
+pub mod ask;
 pub mod bookmarks;
 pub mod cards;
 pub mod demo;
@@ -14,6 +15,7 @@ pub mod oss;
 pub mod page;
 pub mod prompts;
 pub mod rendering;
+mod rerank;
 pub mod resources;
 mod sources;
 pub mod status;
@@ -37,9 +39,10 @@ use crate::{
     embed::{
         Embedder, Role,
         embedded::Embedded,
-        http::{Http, Provider},
+        http::{self, Http},
     },
     index::{self, Index},
+    llm::{self, Provider},
     search::{self, Engine},
     store::{self, jsonl::JsonlPrompts},
 };
@@ -57,6 +60,9 @@ pub struct App {
     /// Repositories that are being verified.
     verifications: oss::Verifications,
     embedder: Option<Arc<dyn Embedder>>,
+    /// The language model, where one is configured.
+    provider: Option<Arc<dyn Provider>>,
+    orders: Mutex<rerank::Orders>,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
     /// What was made of the library as of a change, until the next one.
@@ -88,6 +94,7 @@ impl App {
             Some(config.data.join("completions.json")),
         ));
         let embedder = embedder(&config.embed)?;
+        let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
         let verifications = oss::Verifications::new(&config, store.reports.clone());
         let sources = Arc::new(Sources::new(config, store, cards, prompts));
@@ -102,6 +109,8 @@ impl App {
             events: Events::default(),
             verifications,
             embedder,
+            provider,
+            orders: Mutex::default(),
             built_in_tools,
             glance: Mutex::default(),
             known_methods: Mutex::default(),
@@ -152,7 +161,7 @@ fn embedder(config: &config::Embed) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(match config.provider {
         EmbedProvider::None => None,
         EmbedProvider::Embedded => Some(Arc::new(Embedded::new())),
-        EmbedProvider::Http => Some(Arc::new(Http::new(Provider {
+        EmbedProvider::Http => Some(Arc::new(Http::new(http::Provider {
             url: config.url.clone(),
             model: config.model.clone(),
             dims: config.dims,

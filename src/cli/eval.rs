@@ -1,10 +1,19 @@
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, ValueEnum};
 
 use super::{Common, bar::Bar, out};
 use crate::{
-    app::eval::{Bench, Ranked, Run, Scores, Set},
+    app::{
+        App,
+        eval::{
+            Bench, Question, Ranked, Run, Scores, Set,
+            asking::{self, Figures, Outcome},
+        },
+    },
     domain::{Progress, Result, error::Doing},
     search::Mode,
     vault,
@@ -15,7 +24,7 @@ pub struct Eval {
     /// Folders of judged sets
     #[arg(required = true, value_name = "SET")]
     sets: Vec<PathBuf>,
-    /// How to search [default: all three]
+    /// How to search [default: lexical, vector and hybrid]
     #[arg(long)]
     mode: Vec<ModeFlag>,
     /// Write a TREC run file for each set and mode here
@@ -27,6 +36,10 @@ pub struct Eval {
     /// Keep indexes and vectors here, for the next evaluation
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// For `ask`: questions that the sets do not answer [default: noanswer.jsonl of the set, or of
+    /// the set that it was made from]
+    #[arg(long, value_name = "FILE")]
+    noanswer: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -34,6 +47,8 @@ enum ModeFlag {
     Lexical,
     Vector,
     Hybrid,
+    /// Answers instead of rankings
+    Ask,
 }
 
 impl From<ModeFlag> for Mode {
@@ -41,7 +56,7 @@ impl From<ModeFlag> for Mode {
         match flag {
             ModeFlag::Lexical => Mode::Lexical,
             ModeFlag::Vector => Mode::Vector,
-            ModeFlag::Hybrid => Mode::Hybrid,
+            ModeFlag::Hybrid | ModeFlag::Ask => Mode::Hybrid,
         }
     }
 }
@@ -56,6 +71,14 @@ impl Eval {
             true => vec![ModeFlag::Lexical, ModeFlag::Vector, ModeFlag::Hybrid],
             false => self.mode.clone(),
         };
+        let (asking, modes): (Vec<_>, Vec<_>) =
+            modes.into_iter().partition(|mode| matches!(mode, ModeFlag::Ask));
+        if !asking.is_empty() {
+            self.ask(&app, &folder)?;
+        }
+        if modes.is_empty() {
+            return Ok(());
+        }
         let mut means: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         out::say("set                   mode     questions  nDCG@10  MRR@10   recall@10");
         for path in &self.sets {
@@ -98,11 +121,89 @@ impl Eval {
     }
 }
 
+impl Eval {
+    /// How well questions are answered, beside the best passage as the answer to everything.
+    fn ask(&self, app: &App, folder: &Path) -> Result<()> {
+        out::say(
+            "set                   questions            asked  in answer  right source  declined  characters",
+        );
+        for path in &self.sets {
+            let set = Set::read(path)?;
+            let golds = asking::golds(path)?;
+            let bar = Bar::new();
+            let model = app.model();
+            let bench = Bench::prepare(
+                &set.documents,
+                &folder.join(&set.name),
+                model.clone(),
+                &bar as &dyn Progress,
+            )?;
+            let all = |questions: &[Question], withhold| {
+                bench.ask_all(model.as_ref(), questions, &golds, withhold, &bar)
+            };
+            let answerable = all(&set.questions, false)?;
+            let withheld = all(&set.questions, true)?;
+            let unanswerable = match self.unanswerable(path) {
+                Some(file) => all(&asking::questions(&file)?, false)?,
+                None => Vec::new(),
+            };
+            bar.finish();
+            row(&set.name, "best passage", &Figures::of_passages(&answerable));
+            row(&set.name, "answerable", &Figures::of(&answerable));
+            row(&set.name, "note withheld", &Figures::of(&withheld));
+            if !unanswerable.is_empty() {
+                row(&set.name, "not in the notes", &Figures::of(&unanswerable));
+            }
+            if let Some(folder) = &self.run_out {
+                std::fs::create_dir_all(folder).doing("make the folder for run files")?;
+                let runs = [
+                    ("answerable", &answerable),
+                    ("withheld", &withheld),
+                    ("unanswerable", &unanswerable),
+                ];
+                for (name, outcomes) in runs {
+                    let file = folder.join(format!("{}.ask.{name}.jsonl", set.name));
+                    let text: String = outcomes.iter().map(line).collect();
+                    vault::replace(&file, text.as_bytes())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unanswerable(&self, set: &Path) -> Option<PathBuf> {
+        let name = set.file_name()?.to_string_lossy().replace("-notes", "");
+        let files = [set.join("noanswer.jsonl"), set.with_file_name(name).join("noanswer.jsonl")];
+        self.noanswer.clone().or_else(|| files.into_iter().find(|file| file.exists()))
+    }
+}
+
+fn row(set: &str, what: &str, figures: &Figures) {
+    let Figures { questions, holds, first, declined, characters } = figures;
+    out::say(format_args!(
+        "{set:<21} {what:<18} {questions:>7}     {holds:.4}        {first:.4}    {declined:.4}  {characters:>10.0}"
+    ));
+}
+
+/// One answer, for a look at what went wrong.
+fn line(outcome: &Outcome) -> String {
+    let line = serde_json::json!({
+        "id": outcome.id,
+        "answer": outcome.reply.text(true),
+        "confidence": outcome.reply.confidence,
+        "answered": outcome.reply.is_answer(),
+        "holds": outcome.holds,
+        "first": outcome.first,
+    });
+    format!("{line}\n")
+}
+
 fn word(mode: ModeFlag) -> &'static str {
     match mode {
         ModeFlag::Lexical => "lexical",
         ModeFlag::Vector => "vector",
         ModeFlag::Hybrid => "hybrid",
+        ModeFlag::Ask => "ask",
     }
 }
 

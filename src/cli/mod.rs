@@ -1,6 +1,7 @@
 //! The shell: one file per subcommand. Each reads its flags, opens the library and calls the same
 //! doors as an agent does.
 
+mod ask;
 mod bar;
 mod bench;
 mod bookmark;
@@ -66,6 +67,8 @@ enum Command {
     Call(call::Call),
     /// Search the library
     Search(search::Search),
+    /// Answer a question from the library, with sources
+    Ask(ask::Ask),
     /// Find items near in meaning to a text or an item
     Similar(search::Similar),
     /// Read a note, a section of it, or the passage of a search result
@@ -107,6 +110,7 @@ pub fn main() -> ExitCode {
         Command::Mcp(command) => command.run(&cli.common),
         Command::Call(command) => command.run(&cli.common),
         Command::Search(command) => command.run(&cli.common),
+        Command::Ask(command) => command.run(&cli.common),
         Command::Similar(command) => command.run(&cli.common),
         Command::Read(command) => command.run(&cli.common),
         Command::Index(command) => command.run(&cli.common),

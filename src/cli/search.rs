@@ -58,7 +58,7 @@ impl Search {
         if let Some(limit) = self.limit {
             arguments.insert("limit".into(), limit.into());
         }
-        ask(&ready(common)?, "search", arguments, self.json)
+        tell(&ready(common)?, "search", arguments, self.json)
     }
 }
 
@@ -73,7 +73,7 @@ impl Similar {
         if let Some(limit) = self.limit {
             arguments.insert("limit".into(), limit.into());
         }
-        ask(&ready(common)?, "similar", arguments, self.json)
+        tell(&ready(common)?, "similar", arguments, self.json)
     }
 }
 
@@ -100,12 +100,12 @@ impl Read {
         }
         let format = if self.html { "html" } else { "markdown" };
         arguments.insert("format".into(), format.into());
-        ask(&app, "note_html", arguments, false)
+        tell(&app, "note_html", arguments, false)
     }
 }
 
 /// The library with everything in its index that there is to find.
-fn ready(common: &Common) -> Result<App> {
+pub(super) fn ready(common: &Common) -> Result<App> {
     let app = common.open()?;
     let bar = Bar::new();
     app.refresh(&bar)?;
@@ -114,7 +114,7 @@ fn ready(common: &Common) -> Result<App> {
     Ok(app)
 }
 
-fn ask(app: &App, tool: &str, arguments: Map<String, Value>, json: bool) -> Result<()> {
+pub(super) fn tell(app: &App, tool: &str, arguments: Map<String, Value>, json: bool) -> Result<()> {
     let around = tools::Call::default();
     let output = tools::call(app, &Caller::Owner, tool, Value::Object(arguments), &around)?;
     match output.structured.filter(|_| json) {

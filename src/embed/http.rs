@@ -4,7 +4,6 @@
 //! The texts are sent as they are: such servers add what their model wants. Vectors of another
 //! length than configured are an error, never cut or filled up.
 
-use std::thread::sleep;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -13,6 +12,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{Embedder, Role, normalise};
 use crate::domain::{Error, Result};
+use crate::post::{Endpoint, Tries};
 
 /// Texts of one request; servers refuse larger ones.
 const BATCH: usize = 64;
@@ -38,10 +38,7 @@ pub struct Provider {
 pub struct Http {
     provider: Provider,
     id: String,
-    endpoint: String,
-    agent: ureq::Agent,
-    /// The first wait before a second try; each later one is twice as long.
-    pause: Duration,
+    endpoint: Endpoint,
 }
 
 /// How long to go on trying: somebody waits for a question, nobody for a passage.
@@ -63,107 +60,39 @@ struct Entry {
     embedding: Vec<f32>,
 }
 
-/// What came of one try.
-enum Try {
-    Done(Vec<Vec<f32>>),
-    /// May pass by itself; the server may have said when.
-    Again(Error, Option<Duration>),
-    Failed(Error),
-}
-
 impl Http {
     pub fn new(provider: Provider) -> Result<Self> {
-        let Provider { url, model, dims, timeout, .. } = &provider;
+        let Provider { url, model, dims, .. } = &provider;
         if model.is_empty() || *dims == 0 {
             return Err(Error::invalid_params(
                 "`[embed] provider = \"http\"` needs `model` and `dims`, the length of its vectors",
             ));
         }
         let base = url.trim_end_matches('/').trim_end_matches("/embeddings");
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(*timeout))
-            .http_status_as_error(false)
-            .build();
-        Ok(Self {
-            id: format!("http-{model}-{dims}"),
-            endpoint: format!("{base}/embeddings"),
-            agent: agent.into(),
-            pause: Duration::from_millis(500),
-            provider,
-        })
+        let mut endpoint = Endpoint::new(format!("{base}/embeddings"), "embed");
+        endpoint.longest_answer = ANSWER;
+        endpoint.key.clone_from(&provider.key);
+        if let Some(key) = &provider.key {
+            endpoint.headers.push(("authorization", format!("Bearer {key}")));
+        }
+        Ok(Self { id: format!("http-{model}-{dims}"), endpoint, provider })
     }
 
     fn request(&self, texts: &[String], role: Role) -> Result<Vec<Vec<f32>>> {
-        let (tries, longest) = patience(role);
-        let mut pause = self.pause;
-        for left in (0..tries).rev() {
-            match self.attempt(texts) {
-                Try::Done(vectors) => return Ok(vectors),
-                Try::Failed(error) => return Err(error),
-                Try::Again(error, _) if left == 0 => return Err(error),
-                Try::Again(_, asked) => sleep(asked.unwrap_or(pause).min(longest)),
-            }
-            pause *= 2;
-        }
-        Err(Error::internal("no try was made"))
-    }
-
-    fn attempt(&self, texts: &[String]) -> Try {
-        let endpoint = &self.endpoint;
-        let mut request = self.agent.post(endpoint);
-        if let Some(key) = &self.provider.key {
-            request = request.header("authorization", format!("Bearer {key}"));
-        }
+        let (most, longest_pause) = patience(role);
+        let tries = Tries { most, longest_pause, each: self.provider.timeout, all: None };
         let body = json!({
             "model": self.provider.model,
             "input": texts,
             "encoding_format": "float",
         });
-        let mut response = match request.send_json(body) {
-            Ok(response) => response,
-            Err(error @ ureq::Error::Timeout(_)) => {
-                return Try::Failed(outside(
-                    format!(
-                        "`{endpoint}` did not answer within {} seconds: raise `timeout_seconds` in \
-                     `[embed]` or look at the server",
-                        self.provider.timeout.as_secs_f32()
-                    ),
-                    error,
-                ));
-            }
-            Err(error) => {
-                let message = format!("could not reach `{endpoint}`: {error}");
-                return Try::Again(outside(message, error), None);
-            }
-        };
-        let status = response.status();
-        let asked = response
-            .headers()
-            .get("retry-after")
-            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
-            .map(Duration::from_secs);
-        let body = match response.body_mut().with_config().limit(ANSWER).read_to_string() {
-            Ok(body) => body,
-            Err(error) => {
-                let message = format!("could not read the answer of `{endpoint}`: {error}");
-                return Try::Again(outside(message, error), None);
-            }
-        };
-        if !status.is_success() {
-            let said: String = body.chars().filter(|c| !c.is_control()).take(200).collect();
-            let error = Error::outside(format!("`{endpoint}` answered {status}: {said}"));
-            let passing = status.as_u16() == 429 || status.is_server_error();
-            return if passing { Try::Again(error, asked) } else { Try::Failed(error) };
-        }
-        match self.read(&body, texts.len()) {
-            Ok(vectors) => Try::Done(vectors),
-            Err(error) => Try::Failed(error),
-        }
+        let (answer, _) = self.endpoint.post(&body, &tries);
+        self.read(&answer?, texts.len())
     }
 
     fn read(&self, body: &str, count: usize) -> Result<Vec<Vec<f32>>> {
         let Provider { model, dims, .. } = &self.provider;
-        let endpoint = &self.endpoint;
+        let endpoint = &self.endpoint.url;
         let mut answer: Answer = serde_json::from_str(body).map_err(|error| {
             outside(format!("`{endpoint}` did not answer with embeddings: {error}"), error)
         })?;
@@ -307,7 +236,7 @@ mod tests {
             timeout: Duration::from_secs(5),
         })
         .unwrap();
-        http.pause = Duration::from_millis(1);
+        http.endpoint.pause = Duration::from_millis(1);
         http
     }
 
@@ -381,10 +310,7 @@ mod tests {
     fn silence_ends_at_the_time_limit() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut http = client(&format!("http://{}", listener.local_addr().unwrap()));
-        http.agent = ureq::Agent::config_builder()
-            .timeout_global(Some(Duration::from_millis(50)))
-            .build()
-            .into();
+        http.provider.timeout = Duration::from_millis(50);
         let error = http.embed(&["x"], Role::Query).unwrap_err();
         assert_eq!(error.code, Code::Outside);
         assert!(error.message.contains("did not answer within"), "{error}");

@@ -66,6 +66,8 @@ pub struct Words {
     pub ideal: f32,
     /// Every term that is looked for, so that a snippet can show them.
     pub terms: Vec<String>,
+    /// The part of `ideal` that each of `terms` has.
+    pub weights: Vec<f32>,
 }
 
 impl Words {
@@ -95,6 +97,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         no_rarer: HashMap::new(),
         ideal: 0.0,
         terms: Vec::new(),
+        weights: Vec::new(),
     };
     let mut seen = HashSet::new();
     let mut found: Vec<(u64, String, f32, Vec<Field>)> = Vec::new();
@@ -160,7 +163,9 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     found.truncate(MOST_WORDS);
     let passages = searcher.num_docs();
     for (most, text, weight, occurs) in found {
-        out.ideal += weight * fullest(most, passages);
+        let part = weight * fullest(most, passages);
+        out.ideal += part;
+        out.weights.push(part);
         for (field, boost) in weighted.iter().filter(|(field, _)| occurs.contains(field)) {
             out.clauses.push((Term::from_field_text(*field, &text), *field, boost * weight));
         }

@@ -260,6 +260,12 @@ impl Engine {
         Ok(vector)
     }
 
+    /// The vector of a question as a search sees it; `None` without an embedder.
+    pub fn question(&self, text: &str) -> Result<Option<Vec<f32>>> {
+        let vectorise = self.vectorise.as_ref();
+        vectorise.map(|vectorise| self.vector(vectorise, text, Role::Question)).transpose()
+    }
+
     /// What passes the filters, newest first.
     fn list(
         &self,

@@ -140,6 +140,7 @@ pub const TABLE: &[Entry] = &[
     entry::<vault::similar::Similar>(),
     entry::<vault::note_html::NoteHtml>(),
     entry::<vault::expand::Expand>(),
+    entry::<bookmarks::ask::Ask>(),
     entry::<cards::CreateNote>(),
     entry::<cards::GetNotes>(),
     entry::<cards::GetNote>(),

@@ -7,6 +7,7 @@ const ROOMS: &[&str] = &[
     "domain",
     "config",
     "telemetry",
+    "post",
     "text",
     "markdown",
     "vault",

@@ -10,12 +10,14 @@
 )]
 
 mod architecture;
+mod ask;
 mod bad_input;
 mod bookmarks;
 mod cards;
 mod cli;
 mod crash;
 mod http;
+mod llm;
 mod navigation;
 mod oss;
 mod prompts;

@@ -1,6 +1,7 @@
 //! How well search finds what people judged relevant: a judged set goes through the real pipeline
 //! (chunks, analyser, index, vectors, fusion) and is scored as `trec_eval` does.
 
+pub mod asking;
 mod score;
 mod set;
 

@@ -76,7 +76,7 @@ impl Set {
     }
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read>> {
+pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     let file = std::fs::File::open(path).doing(format_args!("open `{}`", path.display()))?;
     Ok(Box::new(file))
 }
@@ -99,7 +99,10 @@ fn open_documents(path: &Path) -> Result<Box<dyn Read>> {
     Ok(Box::new(flate2::read::MultiGzDecoder::new(open(&target)?)))
 }
 
-fn read_lines<T: DeserializeOwned>(input: Box<dyn Read>, folder: &Path) -> Result<Vec<T>> {
+pub(super) fn read_lines<T: DeserializeOwned>(
+    input: Box<dyn Read>,
+    folder: &Path,
+) -> Result<Vec<T>> {
     let mut entries = Vec::new();
     for (number, line) in BufReader::new(input).lines().enumerate() {
         let line = line.doing(format_args!("read the set `{}`", folder.display()))?;

@@ -1,6 +1,7 @@
 //! What is asked of saved posts and links (seed 001).
 
 pub mod add;
+pub mod ask;
 pub mod recommend;
 pub mod trends;
 

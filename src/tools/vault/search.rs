@@ -21,6 +21,7 @@ pub struct Search {
     limit: Option<usize>,
     cursor: Option<String>,
     max_tokens: Option<usize>,
+    rerank: Option<bool>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -98,13 +99,16 @@ impl Tool for Search {
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
-        let answer = cx.app.engine.search(&query, &options)?;
+        let (answer, note) = match self.rerank {
+            Some(true) => cx.app.search_reranked(&query, &options, cx.caller)?,
+            _ => (cx.app.engine.search(&query, &options)?, None),
+        };
         let unknown = match &filters.category {
             Some(category) if answer.results.is_empty() => unknown_category(cx, category)?,
             _ => None,
         };
         let results = Results { cx, offset: options.offset, max_tokens: self.max_tokens };
-        Ok(results.tell(answer)?.note(unknown))
+        Ok(results.tell(answer)?.note(note).note(unknown))
     }
 }
 

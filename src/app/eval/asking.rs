@@ -1,0 +1,195 @@
+//! How well `ask` answers: notes, questions, the strings that a right answer has and the section
+//! that holds them; and how often it declines when the notes do not say.
+
+use std::{
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use serde::Deserialize;
+
+use super::{Bench, Model, Question, set};
+use crate::{
+    app::ask::{Asked, Asker, Candidate, Reply},
+    domain::{Filters, Pid, Progress, Result},
+};
+
+/// What a right answer has.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Gold {
+    pub id: String,
+    #[serde(rename = "doc")]
+    pub document: String,
+    /// Counted from 1: the number that its heading ends in.
+    pub section: usize,
+    pub answers: Vec<String>,
+}
+
+/// The strings and sections of a set's answers.
+pub fn golds(folder: &Path) -> Result<Vec<Gold>> {
+    set::read_lines(set::open(&folder.join("answers.jsonl"))?, folder)
+}
+
+/// Questions of a file: `queries.jsonl` or `noanswer.jsonl`.
+pub fn questions(file: &Path) -> Result<Vec<Question>> {
+    set::read_lines(set::open(file)?, file)
+}
+
+/// Shares of questions, 0 to 1, and how long the answers are.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Figures {
+    pub questions: usize,
+    /// The answer has one of the right strings.
+    pub holds: f64,
+    /// The first source is the right section.
+    pub first: f64,
+    /// Declined.
+    pub declined: f64,
+    /// Mean length of the answers that were given, in characters.
+    pub characters: f64,
+}
+
+/// What came of one question.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub id: String,
+    pub reply: Reply,
+    pub holds: bool,
+    pub first: bool,
+    /// The best passage alone, had it been the answer: does it hold it, is it the right section?
+    pub passage_holds: bool,
+    pub passage_first: bool,
+}
+
+impl Figures {
+    pub fn of(outcomes: &[Outcome]) -> Self {
+        let share = |is: fn(&Outcome) -> bool| {
+            outcomes.iter().filter(|outcome| is(outcome)).count() as f64
+                / outcomes.len().max(1) as f64
+        };
+        let lengths: Vec<usize> = outcomes
+            .iter()
+            .filter(|outcome| outcome.reply.is_answer())
+            .map(|outcome| outcome.reply.text(false).chars().count())
+            .collect();
+        Self {
+            questions: outcomes.len(),
+            holds: share(|outcome| outcome.holds),
+            first: share(|outcome| outcome.first),
+            declined: share(|outcome| !outcome.reply.is_answer()),
+            characters: mean(&lengths),
+        }
+    }
+
+    /// What the best passage would be as the answer to everything.
+    pub fn of_passages(outcomes: &[Outcome]) -> Self {
+        let share = |is: fn(&Outcome) -> bool| {
+            outcomes.iter().filter(|outcome| is(outcome)).count() as f64
+                / outcomes.len().max(1) as f64
+        };
+        let lengths: Vec<usize> = outcomes
+            .iter()
+            .filter_map(|outcome| outcome.reply.nearest.as_ref())
+            .map(|nearest| nearest.passage.text.chars().count())
+            .collect();
+        Self {
+            questions: outcomes.len(),
+            holds: share(|outcome| outcome.passage_holds),
+            first: share(|outcome| outcome.passage_first),
+            declined: 0.0,
+            characters: mean(&lengths),
+        }
+    }
+}
+
+fn mean(lengths: &[usize]) -> f64 {
+    lengths.iter().sum::<usize>() as f64 / lengths.len().max(1) as f64
+}
+
+impl Bench {
+    /// Asks every question; with `withhold`, as if the note that answers it were not there.
+    pub fn ask_all(
+        &self,
+        model: Option<&Model>,
+        questions: &[Question],
+        golds: &[Gold],
+        withhold: bool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Outcome>> {
+        let asker = Asker {
+            engine: &self.engine,
+            embed: model.map(|model| model.passages.clone()),
+            provider: None,
+            in_full: true,
+        };
+        let next = Mutex::new(0);
+        let done = Mutex::new(Vec::with_capacity(questions.len()));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..cores {
+                scope.spawn(|| {
+                    loop {
+                        let at = {
+                            let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+                            *next += 1;
+                            *next - 1
+                        };
+                        let Some(question) = questions.get(at) else { return };
+                        let gold = golds.iter().find(|gold| gold.id == question.id);
+                        let outcome = self.outcome(&asker, question, gold, withhold);
+                        let failed = outcome.is_err();
+                        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                        done.push((at, outcome));
+                        let count = done.len() as u64;
+                        progress.report(count, Some(questions.len() as u64), "asking");
+                        if failed {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(at, _)| *at);
+        done.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    fn outcome(
+        &self,
+        asker: &Asker<'_>,
+        question: &Question,
+        gold: Option<&Gold>,
+        withhold: bool,
+    ) -> Result<Outcome> {
+        let note = gold.and_then(|gold| self.by_id.get(&gold.document)).copied();
+        let filters = Filters::default();
+        let without = note.filter(|_| withhold);
+        let reply =
+            asker.answer(&Asked { question: &question.text, filters: &filters, without })?;
+        let holds = |text: &str| {
+            gold.is_some_and(|gold| gold.answers.iter().any(|answer| text.contains(answer)))
+        };
+        let right = |passage: Option<&Candidate>| {
+            gold.zip(passage).is_some_and(|(gold, passage)| is_of(passage, note, gold.section))
+        };
+        let nearest = reply.nearest.as_ref();
+        Ok(Outcome {
+            id: question.id.clone(),
+            holds: reply.is_answer() && holds(&reply.text(false)),
+            first: right(reply.cited.first()),
+            passage_holds: nearest.is_some_and(|nearest| holds(&nearest.passage.text)),
+            passage_first: right(nearest),
+            reply,
+        })
+    }
+}
+
+fn is_of(passage: &Candidate, note: Option<Pid>, section: usize) -> bool {
+    let number = section.to_string();
+    Some(passage.id.pid) == note
+        && passage
+            .passage
+            .toc_path
+            .last()
+            .is_some_and(|heading| heading.rsplit(' ').next() == Some(number.as_str()))
+}

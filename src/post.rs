@@ -1,0 +1,149 @@
+//! JSON to a server outside, and its answer back: the one way in which anything leaves this machine.
+//!
+//! Who calls decides how long to go on trying. A busy or broken server (429, 5xx, no connection) is
+//! asked again after a pause, or after what it asked for; a refusal is final. The key is sent and
+//! never told: not in an error, even where the server repeats it.
+
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::domain::{Error, Result};
+
+/// What of a server's own words is told, in characters.
+const SAID: usize = 200;
+/// Less time than this is not worth another try.
+const TOO_LITTLE: Duration = Duration::from_millis(5);
+
+/// A place that takes JSON.
+pub struct Endpoint {
+    pub url: String,
+    /// The section of the config that names it, for errors.
+    pub section: &'static str,
+    /// Sent with every request.
+    pub headers: Vec<(&'static str, String)>,
+    /// What must never be told.
+    pub key: Option<String>,
+    /// The first wait before a second try; each later one is twice as long.
+    pub pause: Duration,
+    /// The longest answer that is read, in bytes.
+    pub longest_answer: u64,
+    agent: ureq::Agent,
+}
+
+/// How long to go on trying.
+#[derive(Debug, Clone, Copy)]
+pub struct Tries {
+    pub most: u32,
+    /// The longest wait between two tries.
+    pub longest_pause: Duration,
+    /// The time limit of one try.
+    pub each: Duration,
+    /// The time limit of all tries with the waits between them.
+    pub all: Option<Duration>,
+}
+
+/// What came of one try.
+enum Try {
+    Done(String),
+    /// May pass by itself; the server may have said when.
+    Again(Error, Option<Duration>),
+    Failed(Error),
+}
+
+impl Endpoint {
+    pub fn new(url: String, section: &'static str) -> Self {
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build();
+        Self {
+            url,
+            section,
+            headers: Vec::new(),
+            key: None,
+            pause: Duration::from_millis(500),
+            longest_answer: 8 << 20,
+            agent: agent.into(),
+        }
+    }
+
+    /// The body of a successful answer, and how often the server was asked.
+    pub fn post(&self, body: &Value, tries: &Tries) -> (Result<String>, u32) {
+        let end = tries.all.map(|all| Instant::now() + all);
+        let left = || end.map(|end| end.saturating_duration_since(Instant::now()));
+        let mut pause = self.pause;
+        for made in 1.. {
+            let limit = left().map_or(tries.each, |left| left.min(tries.each));
+            let (error, asked) = match self.attempt(body, limit) {
+                Try::Done(text) => return (Ok(text), made),
+                Try::Failed(error) => return (Err(error), made),
+                Try::Again(error, asked) => (error, asked),
+            };
+            let wait = asked.unwrap_or(pause).min(tries.longest_pause);
+            let in_time = left().is_none_or(|left| left > wait + TOO_LITTLE);
+            if made >= tries.most || !in_time {
+                return (Err(error), made);
+            }
+            sleep(wait);
+            pause *= 2;
+        }
+        (Err(Error::internal("no try was made")), 0)
+    }
+
+    fn attempt(&self, body: &Value, limit: Duration) -> Try {
+        let url = &self.url;
+        let mut request = self.agent.post(url).config().timeout_global(Some(limit)).build();
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let mut response = match request.send_json(body) {
+            Ok(response) => response,
+            Err(ureq::Error::Timeout(_)) => return Try::Failed(self.silent(limit)),
+            Err(error) => {
+                let message = self.hide(&format!("could not reach `{url}`: {error}"));
+                return Try::Again(Error::outside(message), None);
+            }
+        };
+        let status = response.status();
+        let asked = response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        let body = response.body_mut().with_config().limit(self.longest_answer).read_to_string();
+        let body = match body {
+            Ok(body) => body,
+            Err(ureq::Error::Timeout(_)) => return Try::Failed(self.silent(limit)),
+            Err(error) => {
+                let message = format!("could not read the answer of `{url}`: {error}");
+                return Try::Again(Error::outside(message), None);
+            }
+        };
+        if status.is_success() {
+            return Try::Done(body);
+        }
+        let said: String =
+            self.hide(&body).chars().filter(|c| !c.is_control()).take(SAID).collect();
+        let error = Error::outside(format!("`{url}` answered {status}: {said}"));
+        let passing = status.as_u16() == 429 || status.is_server_error();
+        if passing { Try::Again(error, asked) } else { Try::Failed(error) }
+    }
+
+    fn silent(&self, limit: Duration) -> Error {
+        Error::outside(format!(
+            "`{}` did not answer within {:.1} seconds: raise `timeout_seconds` in `[{}]` or look at the server",
+            self.url,
+            limit.as_secs_f32(),
+            self.section
+        ))
+    }
+
+    /// The text without the key, should it be in there.
+    fn hide(&self, text: &str) -> String {
+        match &self.key {
+            Some(key) if !key.is_empty() => text.replace(key.as_str(), "…"),
+            _ => text.to_owned(),
+        }
+    }
+}
