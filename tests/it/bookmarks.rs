@@ -205,6 +205,29 @@ fn trends_answer_with_the_fields_of_the_seed() {
 }
 
 #[test]
+fn an_answer_cites_the_post_that_says_it() {
+    let (_home, mut client) = library();
+    let answer = client.call(
+        "ask",
+        json!({"question": "Which framework is great for multi-agent pipelines in Python?"}),
+    );
+    let told = &answer["structuredContent"];
+    assert!(told["answer"].as_str().unwrap().contains("CrewAI"), "{told}");
+    let confidence = told["confidence"].as_f64().unwrap();
+    assert!((0.0..=1.0).contains(&confidence), "{told}");
+    let source = &told["sources"][0];
+    assert_eq!(source["tweetId"], "1234567892", "{told}");
+    assert_eq!(source["author"], "@dev");
+    assert!(source["text"].as_str().unwrap().contains("multi-agent"), "{source}");
+    assert_eq!(source["url"], "https://x.com/dev/status/1234567892");
+    let read = client.call(
+        "note_html",
+        json!({"pid": source["pid"], "match_id": source["match_id"], "format": "markdown"}),
+    );
+    assert!(read["content"][0]["text"].as_str().unwrap().contains("multi-agent"), "{read}");
+}
+
+#[test]
 fn recommendations_name_the_need_and_the_source() {
     let (home, mut client) = library();
     home.note("search.md", "# Vector search\n\nHow our vector database ranks passages.\n");

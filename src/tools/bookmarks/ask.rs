@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::handle;
 use crate::{
     app::{
         App,
@@ -124,10 +125,14 @@ fn source(app: &App, cited: &Candidate) -> Result<Source> {
     Ok(source)
 }
 
-/// What only a saved post has: its id (which is the path of a bookmark), who wrote it, where it is.
-/// The author and the post's own address come from the store of bookmarks, where there is one.
-fn saved(_app: &App, cited: &Candidate, source: &mut Source) -> Result<()> {
+/// What only a saved post has: its id, who wrote it, where it is, and a name of its own.
+fn saved(app: &App, cited: &Candidate, source: &mut Source) -> Result<()> {
     source.tweet_id = Some(cited.passage.path.clone());
+    if let Some(bookmark) = app.store.bookmarks.get(cited.id.pid)? {
+        source.author = Some(handle(&bookmark));
+        source.title = bookmark.name();
+        source.url = bookmark.url;
+    }
     Ok(())
 }
 
