@@ -13,6 +13,7 @@ mod links;
 mod project;
 pub mod recommend;
 pub mod trends;
+mod wording;
 
 pub use changes::{Add, Change};
 pub use document::{document, markdown};

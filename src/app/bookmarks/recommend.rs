@@ -169,7 +169,13 @@ impl App {
                     .to_owned(),
             );
         }
-        Ok(Recommended { fits: fits.into_iter().map(|(fit, _)| fit).collect(), notes })
+        let mut fits: Vec<Fit> = fits.into_iter().map(|(fit, _)| fit).collect();
+        let mut reasons: Vec<String> = fits.iter().map(|fit| fit.reason.clone()).collect();
+        notes.extend(self.reword(&mut reasons, &wanted.context, view.caller));
+        for (fit, reason) in fits.iter_mut().zip(reasons) {
+            fit.reason = reason;
+        }
+        Ok(Recommended { fits, notes })
     }
 
     fn fitting(&self, question: &str, view: &View<'_>) -> Result<search::Answer> {

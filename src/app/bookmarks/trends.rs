@@ -2,7 +2,7 @@
 
 use crate::{
     app::App,
-    domain::{Bookmark, Pid, Result, Timestamp, query::words},
+    domain::{Bookmark, Caller, Pid, Result, Timestamp, query::words},
     store::bookmarks::{Counted, Tally, Window},
 };
 
@@ -56,6 +56,9 @@ pub struct Trends {
     /// With the reason why each is named.
     pub notable: Vec<(Pid, Bookmark, String)>,
     pub new_tools: Vec<(String, u64)>,
+    /// One or two sentences over the counts.
+    pub summary: String,
+    pub notes: Vec<String>,
 }
 
 impl App {
@@ -65,6 +68,7 @@ impl App {
         period: Period,
         category: Option<String>,
         as_of: Timestamp,
+        caller: &Caller,
     ) -> Result<Trends> {
         let from = as_of.plus_days(-period.days());
         let window =
@@ -84,7 +88,20 @@ impl App {
             })
             .collect();
         let new_tools = bookmarks.new_tools(&window, TOOLS)?;
-        Ok(Trends { period, window, counted, notable, new_tools })
+        let mut trends = Trends {
+            period,
+            window,
+            counted,
+            notable,
+            new_tools,
+            summary: String::new(),
+            notes: Vec::new(),
+        };
+        let mut words = [trends.plain_summary()];
+        trends.notes.extend(self.reword(&mut words, &trends.facts(), caller));
+        let [summary] = words;
+        trends.summary = summary;
+        Ok(trends)
     }
 }
 
@@ -109,8 +126,21 @@ fn reason(rank: usize, bookmark: &Bookmark) -> String {
 }
 
 impl Trends {
-    /// One or two plain sentences over the counts.
-    pub fn summary(&self) -> String {
+    /// What the summary may speak of.
+    fn facts(&self) -> String {
+        let topics: Vec<String> = self
+            .counted
+            .topics
+            .iter()
+            .map(|topic| {
+                let (name, now, before) = (&topic.name, topic.now, topic.before);
+                format!("{name}: {now} now, {before} before, {}", trend(topic))
+            })
+            .collect();
+        topics.join("; ")
+    }
+
+    fn plain_summary(&self) -> String {
         let Counted { now, before, topics, .. } = &self.counted;
         let about = match &self.window.category {
             Some(category) => format!(" in {category}"),

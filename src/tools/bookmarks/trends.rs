@@ -96,7 +96,8 @@ impl Tool for TrendsTool {
             notes.extend(unknown_category(cx, category)?);
         }
         let period = self.period.unwrap_or(Period::Week);
-        let trends = cx.app.trends(period, self.category, as_of)?;
+        let trends = cx.app.trends(period, self.category, as_of, cx.caller)?;
+        notes.extend(trends.notes.clone());
         Ok(tell(trends, notes))
     }
 }
@@ -115,7 +116,7 @@ fn tell(trends: Trends, notes: Vec<String>) -> TrendsAnswer {
     TrendsAnswer {
         period: trends.period,
         date_range: DateRange { from: trends.window.from.date(), to: trends.window.until.date() },
-        summary: trends.summary(),
+        summary: trends.summary,
         count: trends.counted.now,
         previous_count: trends.counted.before,
         top_topics: trends
