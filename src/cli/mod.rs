@@ -131,7 +131,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            out::complain(&error.message);
+            out::complain(error.plain());
             ExitCode::FAILURE
         }
     }

@@ -63,13 +63,22 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// How the seeds begin such a message.
+const INVALID_PARAMS: &str = "Invalid params: ";
+
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None, source: None }
     }
 
     pub fn invalid_params(message: impl fmt::Display) -> Self {
-        Self::new(Code::InvalidParams, format!("Invalid params: {message}"))
+        Self::new(Code::InvalidParams, format!("{INVALID_PARAMS}{message}"))
+    }
+
+    /// The message without what the protocol puts before it: for the shell, and for a message
+    /// within another.
+    pub fn plain(&self) -> &str {
+        self.message.strip_prefix(INVALID_PARAMS).unwrap_or(&self.message)
     }
 
     pub fn invalid_request(message: impl Into<String>) -> Self {

@@ -46,7 +46,7 @@ pub fn follow(
         let addresses = policy.addresses(&repo)?;
         let Some(next) = ask(&repo, &addresses, time)? else { return Ok((repo, addresses)) };
         repo = policy.parse(&next).map_err(|error| {
-            let why = error.message.trim_start_matches("Invalid params: ");
+            let why = error.plain();
             Error::outside(format!("`{}` redirects to a place that is not asked: {why}", repo.url))
         })?;
     }

@@ -105,7 +105,7 @@ pub fn read(
 ) -> Result<Format> {
     let source = Source::open(path, LARGEST)?;
     read_source(source, now, sink).map_err(|mut error| {
-        error.message = format!("{}: {}", path.display(), error.message);
+        error.message = format!("`{}`: {}", path.display(), error.plain());
         error
     })
 }

@@ -200,5 +200,5 @@ fn refuse(card: &Card) -> Option<String> {
     }
     check_images(card.images.as_deref().unwrap_or_default())
         .err()
-        .map(|error| error.message.trim_start_matches("Invalid params: ").to_owned())
+        .map(|error| error.plain().to_owned())
 }
