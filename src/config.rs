@@ -20,6 +20,7 @@ pub struct Config {
     pub vault: Vec<Vault>,
     pub cards: Cards,
     pub prompts: Prompts,
+    pub bookmarks: Bookmarks,
     pub search: Search,
     pub embed: Embed,
     pub oss: Oss,
@@ -75,6 +76,13 @@ pub struct Prompts {
     pub directory: PathBuf,
     /// How many backups of `user.jsonl` are kept.
     pub backups: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bookmarks {
+    /// The categories, as `assets/taxonomy.toml` has them; empty: those.
+    pub taxonomy: PathBuf,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -198,6 +206,7 @@ impl Default for Config {
             vault: Vec::new(),
             cards: Cards::default(),
             prompts: Prompts::default(),
+            bookmarks: Bookmarks::default(),
             search: Search::default(),
             embed: Embed::default(),
             oss: Oss::default(),
@@ -353,6 +362,7 @@ impl Config {
             &mut config.prompts.directory,
             &mut config.embed.key_file,
             &mut config.llm.key_file,
+            &mut config.bookmarks.taxonomy,
         ];
         for path in paths.into_iter().chain(config.vault.iter_mut().map(|vault| &mut vault.path)) {
             if !path.as_os_str().is_empty() && path.is_relative() {

@@ -49,6 +49,7 @@ impl App {
         live.follower = Some(Follower::start(self.index.clone())?);
         live._worker = self.start_vectors()?;
         let (app, stop) = (self.clone(), live.stop.clone());
+        self.looks.begin(vaults.len(), vaults.iter().any(|vault| vault.seen.is_none()));
         live.threads.push(
             std::thread::Builder::new()
                 .name("follow".into())
@@ -78,6 +79,7 @@ impl App {
             vaults.iter().filter_map(|vault| self.watch_vault(vault.clone())).collect();
         for vault in vaults {
             self.look_at(vault);
+            self.looks.finish_one();
         }
         let mut head = self.store.items.head().unwrap_or_default();
         let mut prompts = self.prompts.version().unwrap_or_default();

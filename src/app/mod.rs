@@ -9,6 +9,7 @@ pub mod eval;
 mod events;
 mod library;
 mod live;
+mod looks;
 pub mod methods;
 pub mod notes;
 pub mod oss;
@@ -63,6 +64,8 @@ pub struct App {
     /// The language model, where one is configured.
     provider: Option<Arc<dyn Provider>>,
     orders: Mutex<rerank::Orders>,
+    /// What bookmarks are judged by, once the first one is.
+    enricher: Mutex<Option<Arc<bookmarks::enrich::Enricher>>>,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
     /// What was made of the library as of a change, until the next one.
@@ -111,6 +114,7 @@ impl App {
             embedder,
             provider,
             orders: Mutex::default(),
+            enricher: Mutex::default(),
             built_in_tools,
             glance: Mutex::default(),
             known_methods: Mutex::default(),

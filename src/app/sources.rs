@@ -1,11 +1,11 @@
 //! Where items live: the vaults' files, the cards' database, the prompts' files, the bookmarks'
 //! table, and the registry that gives each its number. The index reads them through here.
 
-use std::{collections::HashMap, path::PathBuf, sync::RwLock};
+use std::{collections::HashMap, path::PathBuf, sync::RwLock, time::Instant};
 
 use serde_json::Value;
 
-use super::{bookmarks, cards::CardRoom, prompts};
+use super::{bookmarks, cards::CardRoom, looks::Looks, prompts};
 use crate::{
     config::Config,
     domain::{Document, Kind, Pid, Result},
@@ -20,6 +20,7 @@ pub struct Sources {
     pub store: Store,
     pub cards: CardRoom,
     pub prompts: std::sync::Arc<dyn Prompts>,
+    pub looks: Looks,
     /// Roots of the vaults, which every document of a first index asks for.
     roots: RwLock<HashMap<String, PathBuf>>,
 }
@@ -31,7 +32,7 @@ impl Sources {
         cards: CardRoom,
         prompts: std::sync::Arc<dyn Prompts>,
     ) -> Self {
-        Self { config, store, cards, prompts, roots: RwLock::default() }
+        Self { config, store, cards, prompts, looks: Looks::default(), roots: RwLock::default() }
     }
 
     fn cached_root(&self, vault: &str) -> Result<PathBuf> {
@@ -115,6 +116,10 @@ impl Source for Sources {
                 Ok(bookmark.map(|bookmark| bookmarks::document(pid, &bookmark)))
             }
         }
+    }
+
+    fn settle(&self, deadline: Instant) -> usize {
+        self.looks.wait(deadline)
     }
 
     fn all(&self) -> Result<Vec<Pid>> {

@@ -2,14 +2,14 @@ use std::io::Read;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, out};
+use super::{Common, bar::Bar, out};
 use crate::{
     app::{
         App,
         bookmarks::{Add, Change},
     },
     domain::{
-        Bookmark, Result, Timestamp,
+        Bookmark, Error, Result, Timestamp,
         bookmark::Judged,
         error::Doing,
         query::{Action, Sentiment},
@@ -45,6 +45,8 @@ enum Command {
         #[command(flatten)]
         judged: JudgedFlags,
     },
+    /// Ask the language model of `[llm]` about every bookmark that only rules have judged
+    Judge,
     /// Print a bookmark and what was made of it
     Show {
         /// The bookmark's id or address
@@ -110,6 +112,14 @@ impl BookmarkCommand {
                 let (_, bookmark) = app.change_bookmark(&id, &judged.change())?;
                 out::say(format_args!("changed {}", bookmark.id));
             }
+            Command::Judge => match judge(&app)? {
+                Some(line) => out::say(line),
+                None => {
+                    return Err(Error::invalid_params(
+                        "no language model is configured; set `[llm] provider` and `model`",
+                    ));
+                }
+            },
             Command::Show { id, json } => show(&app, &id, json)?,
             Command::Remove { id } => {
                 out::say(format_args!("removed {}", app.remove_bookmark(&id)?.id));
@@ -117,6 +127,23 @@ impl BookmarkCommand {
         }
         Ok(())
     }
+}
+
+/// Has the model judge what only rules have, and says what it did and cost.
+pub fn judge(app: &App) -> Result<Option<String>> {
+    let bar = Bar::new();
+    let judged = app.judge_with_model(&bar);
+    bar.finish();
+    let Some(judged) = judged? else { return Ok(None) };
+    if let Some(why) = &judged.stopped {
+        out::note(format_args!(
+            "the language model could not judge all of them: {why}; `notewell bookmark judge` goes on from here"
+        ));
+    }
+    Ok(Some(format!(
+        "{} bookmarks judged by the model: {} tokens in, {} out, cost {:.4}",
+        judged.judged, judged.input_tokens, judged.output_tokens, judged.cost
+    )))
 }
 
 fn stdin() -> Result<String> {

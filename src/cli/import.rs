@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, out, prompt};
+use super::{Common, bar::Bar, bookmark, out, prompt};
 use crate::{
     app::{bookmarks::Imported, cards::Report},
     domain::{Error, Result, Timestamp},
@@ -50,7 +50,12 @@ impl Import {
                 let bar = Bar::new();
                 let imported = app.import_bookmarks(&paths, Timestamp::now(), &bar);
                 bar.finish();
-                tell_bookmarks(&imported?)?;
+                let imported = imported?;
+                tell_bookmarks(&imported);
+                if let Some(line) = bookmark::judge(&app)? {
+                    out::say(line);
+                }
+                refuse_failed(&imported)?;
             }
             What::Prompts { paths } => {
                 let bar = Bar::new();
@@ -85,7 +90,7 @@ fn tell(report: &Report) {
     ));
 }
 
-fn tell_bookmarks(imported: &Imported) -> Result<()> {
+fn tell_bookmarks(imported: &Imported) {
     for (path, format) in &imported.files {
         out::note(format_args!("`{}` is {format}", path.display()));
     }
@@ -99,6 +104,9 @@ fn tell_bookmarks(imported: &Imported) -> Result<()> {
         imported.present,
         imported.skipped.len()
     ));
+}
+
+fn refuse_failed(imported: &Imported) -> Result<()> {
     match imported.failed.as_slice() {
         [] => Ok(()),
         failed => {

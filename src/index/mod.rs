@@ -53,6 +53,11 @@ pub trait Source: Send + Sync {
     fn document(&self, pid: Pid) -> Result<Option<Document>>;
     /// Every live item, for a rebuild.
     fn all(&self) -> Result<Vec<Pid>>;
+    /// Waits, until `deadline` at the longest, for places that were not looked at since the process
+    /// began, and says how many are left: what changed there is in no log yet.
+    fn settle(&self, _deadline: std::time::Instant) -> usize {
+        0
+    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct Freshness {
     pub behind: u64,
     /// Items in and items in all, while the index is filled for the first time.
     pub filling: Option<(usize, usize)>,
+    /// Places that were not looked at yet: what changed there while nobody watched is not known.
+    pub unread: usize,
 }
 
 impl Freshness {
@@ -155,10 +157,11 @@ impl Index {
     /// Lets the index catch up with everything acknowledged before this call, for at most `wait`,
     /// and says what it did not manage.
     pub fn ensure_fresh(&self, wait: Duration) -> Result<Freshness> {
-        let head = self.source.head()?;
         let deadline = Instant::now() + wait;
+        let unread = self.source.settle(deadline);
+        let head = self.source.head()?;
         loop {
-            let freshness = self.freshness(head)?;
+            let freshness = Freshness { unread, ..self.freshness(head)? };
             if freshness.is_fresh() || Instant::now() >= deadline {
                 return Ok(freshness);
             }
@@ -193,7 +196,7 @@ impl Index {
             Some(Position { filled: None, .. }) => None,
             _ => Some(shown.filled.unwrap_or((0, 0))),
         };
-        Ok(Freshness { behind, filling })
+        Ok(Freshness { behind, filling, unread: 0 })
     }
 
     /// Brings everything in now, telling how far it is: `progress(done, total)`, in items for a

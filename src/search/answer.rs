@@ -87,6 +87,12 @@ impl Answer {
                 self.freshness.behind
             ));
         }
+        if self.freshness.unread > 0 {
+            notes.push(
+                "a folder of notes is still being read; what changed in it lately may be missing, so ask again in a moment"
+                    .to_owned(),
+            );
+        }
         if let Some(reason) = &self.words_only {
             notes.push(reason.clone());
         } else if let Some(vectors) = self.vectors.filter(|vectors| !vectors.is_complete()) {

@@ -12,6 +12,7 @@
 mod architecture;
 mod ask;
 mod bad_input;
+mod bookmark_model;
 mod bookmarks;
 mod cards;
 mod cli;

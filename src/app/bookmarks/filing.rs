@@ -1,15 +1,58 @@
 //! From a bookmark to what the store files: what was made of it, its topics, the project it leads to.
 
-use super::project;
+use std::sync::{Arc, PoisonError};
+
+use super::{
+    enrich::{Enricher, Taxonomy, topics},
+    project,
+};
 use crate::{
     app::App,
-    domain::{Bookmark, Result},
+    domain::{Bookmark, Error, Result},
     store::bookmarks::Filed,
 };
 
+/// Bookmarks that one thread judges at a time.
+const SHARE: usize = 256;
+
 impl App {
-    /// Judges bookmarks and says what each is filed under.
-    pub(super) fn judge(&self, bookmarks: Vec<Bookmark>) -> Result<Vec<Filed>> {
+    /// The rules and categories that bookmarks are judged by, read once.
+    pub(super) fn enricher(&self) -> Result<Arc<Enricher>> {
+        let mut known = self.enricher.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(enricher) = &*known {
+            return Ok(enricher.clone());
+        }
+        let file = &self.config.bookmarks.taxonomy;
+        let taxonomy = match file.as_os_str().is_empty() {
+            true => Taxonomy::built_in()?,
+            false => Taxonomy::open(file)?,
+        };
+        let enricher = Arc::new(Enricher::new(taxonomy, self.passage_embedder()));
+        *known = Some(enricher.clone());
+        Ok(enricher)
+    }
+
+    /// Judges bookmarks, on all cores, and says what each is filed under.
+    pub(super) fn judge(&self, mut bookmarks: Vec<Bookmark>) -> Result<Vec<Filed>> {
+        let enricher = self.enricher()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = bookmarks.len().div_ceil(cores).clamp(1, SHARE);
+        let shares = std::sync::Mutex::new(bookmarks.chunks_mut(share));
+        let work = || -> Result<()> {
+            loop {
+                let next = shares.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(batch) = next else { return Ok(()) };
+                enricher.enrich(batch)?;
+            }
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            for thread in threads {
+                thread.join().map_err(|_| Error::internal("judging bookmarks stopped"))??;
+            }
+            mine
+        })?;
         Ok(bookmarks.into_iter().map(file).collect())
     }
 }
@@ -17,5 +60,5 @@ impl App {
 fn file(bookmark: Bookmark) -> Filed {
     let linked = std::iter::once(&bookmark.url).chain(&bookmark.links);
     let tool = linked.into_iter().find_map(|address| project(address)).map(|project| project.name);
-    Filed { topics: Vec::new(), tool, bookmark }
+    Filed { topics: topics(&bookmark), tool, bookmark }
 }

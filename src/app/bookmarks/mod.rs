@@ -5,11 +5,13 @@
 
 mod changes;
 mod document;
+pub mod enrich;
 mod export;
 mod filing;
 pub mod import;
 mod importing;
 mod links;
+mod modelled;
 mod project;
 pub mod recommend;
 pub mod trends;
@@ -18,4 +20,5 @@ mod wording;
 pub use changes::{Add, Change};
 pub use document::{document, markdown};
 pub use importing::Imported;
+pub use modelled::Modelled;
 pub use project::{Project, project};
