@@ -1,8 +1,9 @@
-//! The example vault, carried in the binary so that the demo needs nothing.
+//! The example vault and bookmarks, carried in the binary so that the demo needs nothing.
 
 use std::path::Path;
 
-use crate::domain::{Error, Result, error::Doing};
+use super::App;
+use crate::domain::{Error, Result, Silent, Timestamp, error::Doing};
 
 /// Path and text of each example page.
 pub const PAGES: &[(&str, &str)] = &[
@@ -33,6 +34,17 @@ pub const PAGES: &[(&str, &str)] = &[
     ("日本語/坊っちゃん.md", include_str!("../../examples/vault/日本語/坊っちゃん.md")),
     ("日本語/開発メモ.md", include_str!("../../examples/vault/日本語/開発メモ.md")),
 ];
+
+const BOOKMARKS: &str = include_str!("../../examples/bookmarks.jsonl");
+
+impl App {
+    /// Brings the example bookmarks in, as a person would; says how many there are.
+    pub fn import_demo_bookmarks(&self, folder: &Path) -> Result<usize> {
+        let file = folder.join("bookmarks.jsonl");
+        put(&file, BOOKMARKS)?;
+        Ok(self.import_bookmarks(&[file], Timestamp::now(), &Silent)?.added)
+    }
+}
 
 /// Writes one page of the throwaway vault.
 pub fn put(path: &Path, text: &str) -> Result<()> {

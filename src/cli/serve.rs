@@ -44,8 +44,9 @@ impl Serve {
             }
             let app = Arc::new(App::open(config, crate::tools::names())?);
             let server = Server::bind(app.clone()).await?;
-            if self.demo {
-                say_demo(&app, server.address)?;
+            if let Some(dir) = &throwaway {
+                let bookmarks = app.import_demo_bookmarks(dir.path())?;
+                say_demo(&app, server.address, bookmarks)?;
             }
             app.start()?;
             out::say(format_args!("notewell is listening on http://{}", server.address));
@@ -78,10 +79,10 @@ fn example_vault(data: &std::path::Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn say_demo(app: &App, address: SocketAddr) -> Result<()> {
+fn say_demo(app: &App, address: SocketAddr, bookmarks: usize) -> Result<()> {
     let (_, secret) = app.create_token("demo", Scope::Owner, None)?;
     out::say(format_args!(
-        "A demo library with {} example notes. It is gone when you stop the server.\n\n\
+        "A demo library with {} example notes and {bookmarks} bookmarks. It is gone when you stop the server.\n\n\
          endpoint  http://{address}/_system/mcp\n\
          token     {secret}\n\n\
          Claude Code:\n  {}\n\n\

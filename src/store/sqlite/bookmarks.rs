@@ -14,6 +14,10 @@ use crate::{
     store::bookmarks::{Bookmarks, Counted, Filed, Put, Tally, Window},
 };
 
+/// Says what its index says, `address <> ''`: SQLite uses a partial index only then.
+const BY_ADDRESS: &str =
+    "SELECT pid, body FROM bookmarks WHERE address = ?1 AND address <> '' ORDER BY pid";
+
 impl Bookmarks for Sqlite {
     fn put(&self, batch: &[Filed]) -> Result<Vec<Put>> {
         self.write(|tx| batch.iter().map(|filed| put_one(tx, filed)).collect())
@@ -164,7 +168,7 @@ fn twin(db: &Connection, bookmark: &Bookmark) -> rusqlite::Result<Option<(Pid, B
     }
     let made = bookmark.has_made_id();
     let found: Vec<(Pid, Bookmark)> = db
-        .prepare_cached("SELECT pid, body FROM bookmarks WHERE address = ?1 ORDER BY pid")?
+        .prepare_cached(BY_ADDRESS)?
         .query_map([address], read)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found.into_iter().find(|(_, known)| made || known.has_made_id()))
@@ -366,6 +370,17 @@ mod tests {
         assert!(Bookmarks::remove(&store, "hn.1").unwrap());
         assert!(!Bookmarks::remove(&store, "hn.1").unwrap());
         assert_eq!(Items::count(&store, Some(Kind::Bookmark)).unwrap(), 1);
+    }
+
+    #[test]
+    fn an_address_is_looked_up_and_not_searched_for() {
+        let (_dir, store) = open();
+        let plan: String = store
+            .read(|db| {
+                db.query_row(&format!("EXPLAIN QUERY PLAN {BY_ADDRESS}"), ["x"], |row| row.get(3))
+            })
+            .unwrap();
+        assert!(plan.contains("USING INDEX bookmark_addresses"), "{plan}");
     }
 
     #[test]
