@@ -18,12 +18,12 @@ const SITE: f32 = 2.5;
 /// A word of the title says more than one of the text.
 const IN_TITLE: f32 = 1.5;
 /// Enough points, and enough more than the next.
-const ENOUGH: f32 = 2.0;
-const AHEAD: f32 = 1.0;
+const ENOUGH: f32 = 1.5;
+const AHEAD: f32 = 0.75;
 /// What one hundredth of a cosine above the average is worth in points.
 const NEARNESS: f32 = 0.5;
 /// Less than this altogether is no category's.
-const ANYTHING: f32 = 0.75;
+const ANYTHING: f32 = 1.0;
 
 /// The points of every category.
 pub(super) fn points(taxonomy: &Taxonomy, bookmark: &Bookmark, reading: &Reading) -> Vec<f32> {
@@ -124,7 +124,7 @@ pub(super) fn guessed(
     }
     all[other] = 0.0;
     let (at, first, second) = best(&all);
-    let (said, ..) = (points.get(at).copied().unwrap_or_default(), ());
+    let said = points.get(at).copied().unwrap_or_default();
     if at == other || first < ANYTHING {
         return Judged::by_rule(taxonomy.names()[other].clone(), 0.3);
     }

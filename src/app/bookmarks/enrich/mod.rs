@@ -18,7 +18,7 @@ mod topics;
 pub use taxonomy::Taxonomy;
 pub use topics::topics;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use self::reading::{Reading, first};
 use crate::{
@@ -32,12 +32,42 @@ use crate::{
 /// Characters that the model sees: the beginning says what it is about, and each token costs.
 const EMBEDDED: usize = 300;
 
+/// Titles about this and that. A description that is near to all of them is near to nothing in
+/// particular, so how near it is to these is taken off.
+const ANYTHING: [&str; 18] = [
+    "Why I moved back to my old town",
+    "The numbers are in, and they are not what we expected",
+    "A short guide to getting started",
+    "How we rebuilt our product from scratch",
+    "What nobody tells you about the first ten years",
+    "The rise and fall of a small company",
+    "Measuring what matters (2019)",
+    "Making a simple thing faster",
+    "Почему всё опять сломалось",
+    "Что мы узнали за последний год",
+    "Как я провёл выходные",
+    "Краткая история одной идеи",
+    "Новый способ делать старые вещи",
+    "今年学んだことのまとめ",
+    "なぜうまくいかなかったのか",
+    "小さな工夫で速くする方法",
+    "ある町の昔の話",
+    "初めての人のための簡単な説明",
+];
+
+/// What the model knows of the categories.
+struct Described {
+    vectors: Vec<Vec<f32>>,
+    /// How near each is to anything at all.
+    usual: Vec<f32>,
+}
+
 /// Judges bookmarks. Threads may share one.
 pub struct Enricher {
     taxonomy: Taxonomy,
     embed: Option<Embed>,
     /// The descriptions of the categories, once they are asked for.
-    described: Mutex<Option<std::sync::Arc<Vec<Vec<f32>>>>>,
+    described: Mutex<Option<Arc<Described>>>,
 }
 
 impl Enricher {
@@ -109,25 +139,36 @@ impl Enricher {
             .map(|(at, _)| first(&batch[*at].words(), EMBEDDED).to_owned())
             .collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum();
         let vectors = embed(&texts)?;
-        Ok(Some(
-            vectors
-                .iter()
-                .map(|vector| described.iter().map(|about| dot(vector, about)).collect())
-                .collect(),
-        ))
+        Ok(Some(vectors.iter().map(|vector| described.nearness(vector)).collect()))
     }
 
-    fn described(&self, embed: &Embed) -> Result<std::sync::Arc<Vec<Vec<f32>>>> {
+    fn described(&self, embed: &Embed) -> Result<Arc<Described>> {
         let mut described = self.described.lock().unwrap_or_else(|lock| lock.into_inner());
         if let Some(described) = &*described {
             return Ok(described.clone());
         }
-        let vectors = std::sync::Arc::new(embed(&self.taxonomy.descriptions())?);
-        *described = Some(vectors.clone());
-        Ok(vectors)
+        let vectors = embed(&self.taxonomy.descriptions())?;
+        let anything = embed(&ANYTHING)?;
+        let usual = |about: &Vec<f32>| {
+            anything.iter().map(|text| dot(about, text)).sum::<f32>() / anything.len() as f32
+        };
+        let usual = vectors.iter().map(usual).collect();
+        let made = Arc::new(Described { vectors, usual });
+        *described = Some(made.clone());
+        Ok(made)
     }
+}
+
+impl Described {
+    fn nearness(&self, vector: &[f32]) -> Vec<f32> {
+        let all = self.vectors.iter().zip(&self.usual);
+        all.map(|(about, usual)| dot(about, vector) - usual).collect()
+    }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Whether a rule may decide.

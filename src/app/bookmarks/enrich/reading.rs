@@ -126,9 +126,13 @@ pub(super) fn is_japanese(text: &str) -> bool {
 /// What Hacker News puts before a title, which is about the site.
 const PREFIXES: [&str; 6] = ["Show HN:", "Ask HN:", "Tell HN:", "Launch HN:", "Show HN –", "Poll:"];
 
+/// And behind it, about the file.
+const SUFFIXES: [&str; 3] = ["[pdf]", "[video]", "[audio]"];
+
 fn prefix(title: &str) -> &str {
     let found = PREFIXES.iter().find_map(|prefix| title.strip_prefix(prefix));
-    found.unwrap_or(title).trim_start()
+    let title = found.unwrap_or(title).trim();
+    SUFFIXES.iter().find_map(|suffix| title.strip_suffix(suffix)).unwrap_or(title)
 }
 
 /// The beginning, cut between characters.
@@ -225,8 +229,13 @@ fn push_word(
         push_word(body, range.start + after..range.end, "", lang, analyser, found);
         return;
     }
-    let form = possessor(written);
-    let key = if run { run_key(form) } else { key(form, lang, analyser) };
+    let bare = possessor(written);
+    // `U.S.` and `A.I.` are written without the stops as often.
+    let dotted =
+        !run && bare.contains('.') && bare.split('.').all(|part| part.chars().count() == 1);
+    let undotted = if dotted { bare.replace('.', "") } else { String::new() };
+    let form = if dotted { undotted.as_str() } else { bare };
+    let key = if run { run_key(form) } else { key(singular(form), lang, analyser) };
     if key.is_empty() {
         return;
     }
@@ -257,6 +266,16 @@ fn key(form: &str, lang: Lang, analyser: &mut Analyser) -> String {
         }
     });
     key
+}
+
+/// `LLMs`: a stemmer wants a vowel before it takes an ending off.
+fn singular(form: &str) -> &str {
+    let consonant = |b: u8| b.is_ascii_alphabetic() && !b"aeiouy".contains(&b.to_ascii_lowercase());
+    match form.strip_suffix('s') {
+        Some(one) if one.len() > 1 && one.chars().all(char::is_uppercase) => one,
+        Some(one) if one.len() > 2 && one.bytes().all(consonant) => one,
+        _ => form,
+    }
 }
 
 /// The long mark at the end of a katakana word comes and goes.
@@ -341,14 +360,14 @@ fn is_latin(c: char) -> bool {
 /// Words of every subject, which are news of none: English and Russian, folded.
 const NOTHING: &str = "\
     able actually ago almost already always amp another anyone anything around ask available away back \
-    become becomes best better big bit bring came cant come comes coming day days didn different done dont \
+    become becomes best better big bit bring build building built came cant come comes coming day days didn different done dont \
     early easy else end enough etc even ever every everyone everything far fast feel find finds first follow \
     found full gave get gets getting give given gives go goes going gone good got great guy happen happened \
     hard help here hi high hold hope huge ive keep kind know known large last late later least left less let \
     lets like little live long look looking looks lot lots made make makes making many may maybe mean might \
     million minute month months most much must near need needs never new news next nice night now number off \
     ok old once one ones onto open part past people per place please point possible probably put quite rather \
-    read ready real really recent released right rt run said save say says see seem seems seen set several \
+    read ready real really recent released right rt run running said save say says see seem seems seen set several \
     share show shows side since small someone something sometimes soon still stop sure take taken takes taking \
     tell thank thanks thing things think thought three thus time times today together told tomorrow tonight \
     took top toward try trying turn two use used user users uses using via want wants watch way ways week \

@@ -78,14 +78,15 @@ fn what_others_decided_is_never_touched() {
 #[test]
 fn the_model_decides_where_words_do_not() {
     for text in [
-        "How photons interfere with themselves",
-        "Как фотон интерферирует сам с собой",
-        "光子はどのように自分自身と干渉するか",
+        "The orchestra rehearses a symphony for the concert",
+        "Оркестр репетирует симфонию перед концертом",
+        "オーケストラが交響曲を練習している",
     ] {
         let mut batch = [bookmark(text)];
         enricher(true).enrich(&mut batch).unwrap();
         let category = batch[0].category.as_ref().unwrap();
-        assert_eq!(category.value, "Science", "{text}");
+        assert_eq!(enriched(text).category.unwrap().value, "Other", "{text}");
+        assert_ne!(category.value, "Other", "{text}");
         assert!(category.confidence <= 0.6, "{category:?}");
     }
 }
@@ -165,7 +166,7 @@ proptest! {
 #[ignore = "prints figures"]
 fn figures() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/bookmarks");
-    for name in ["hn-daily-top30", "hn-2026", "tweets-congress-2023", "github-trending-2026"] {
+    for name in ["hn-2026", "tweets-congress-2023", "github-trending-2026", "hn-daily-top30"] {
         let mut all = Vec::new();
         let start = Instant::now();
         import::read(&folder.join(format!("{name}.jsonl.gz")), Timestamp(0), &mut |found| {
