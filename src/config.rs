@@ -355,6 +355,10 @@ impl Config {
         let mut config = Self::parse(&text)
             .map_err(|error| Error::invalid_params(format!("`{}`: {error}", path.display())))?;
         let base = path.parent().unwrap_or(Path::new("."));
+        let osv = &mut config.oss.osv;
+        if !osv.is_empty() && !osv.contains("://") && Path::new(osv).is_relative() {
+            *osv = base.join(&*osv).to_string_lossy().into_owned();
+        }
         // A path in the file is meant from where the file is, not from where the shell is.
         let paths = [
             &mut config.data,

@@ -5,6 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -210,7 +211,14 @@ impl Shared {
                 next
             };
             let Some((key, job)) = next else { return };
-            let outcome = self.verify(&job).map_err(|error| {
+            // What strangers write must not end the thread that others wait for.
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.verify(&job)));
+            let outcome = outcome.unwrap_or_else(|_| {
+                Err(Error::internal(format!(
+                    "verifying `{key}` ended in a panic; the log says where"
+                )))
+            });
+            let outcome = outcome.map_err(|error| {
                 tracing::warn!(repo = key, error = ?error, "could not verify a repository");
                 Failure { code: error.code, message: error.message }
             });

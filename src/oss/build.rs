@@ -233,9 +233,13 @@ fn ending(ran: &Ran) -> String {
     if let Some(why) = sandbox::limit(ran) {
         return why.to_owned();
     }
-    let said = ran.err.lines().chain(ran.out.lines()).rfind(|line| !line.trim().is_empty());
-    let last = ran.err.lines().rfind(|line| !line.trim().is_empty()).or(said);
-    last.map_or_else(|| "it said nothing".into(), |line| format!("it said {}", quote(line)))
+    // Make's own word for a failure says nothing of it.
+    let last = |text: &str| -> Option<String> {
+        let mut lines = text.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty() && !line.starts_with("make")).map(quote)
+    };
+    let said = last(&ran.err).or_else(|| last(&ran.out));
+    said.map_or_else(|| "it said nothing".into(), |line| format!("it said {line}"))
 }
 
 /// Folders of this machine that a program needs besides `/usr`. Asking a toolchain where it is runs

@@ -2,6 +2,7 @@
 //! settings, within limits of size and time. The tree is measured before it is written out.
 
 use std::{
+    net::IpAddr,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::AtomicBool,
@@ -72,8 +73,13 @@ impl<'a> Git<'a> {
                 let time = Duration::from_secs(config.clone_seconds.min(30));
                 let (found, addresses) = redirect::follow(&policy, repo, time)?;
                 let protocol = if found.is_http() { "http" } else { "https" };
-                let addresses: Vec<String> =
-                    addresses.iter().map(|address| address.ip().to_string()).collect();
+                let addresses: Vec<String> = addresses
+                    .iter()
+                    .map(|address| match address.ip() {
+                        IpAddr::V4(address) => address.to_string(),
+                        IpAddr::V6(address) => format!("[{address}]"),
+                    })
+                    .collect();
                 let pin = format!("{}:{}:{}", found.host, found.port, addresses.join(","));
                 (format!("{}.git", found.url), protocol, Some(pin))
             }

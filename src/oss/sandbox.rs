@@ -51,7 +51,13 @@ pub fn available() -> std::result::Result<(), String> {
         return Err("there is no sandbox on this system (bubblewrap needs Linux)".into());
     }
     let mut command = base();
-    command.args(["--proc", "/proc", "--dev", "/dev", "prlimit", "--core=0", "true"]);
+    // Everything that a run will ask for: an older bubblewrap knows no sizes.
+    command.args(["--proc", "/proc", "--dev", "/dev"]);
+    command.args(["--perms", "1777", "--size", "1048576", "--tmpfs", "/tmp", "--remount-ro", "/"]);
+    if is_root() {
+        command.args(["setpriv", "--reuid=61184", "--regid=61184", "--clear-groups"]);
+    }
+    command.args(["prlimit", "--nproc=100", "--core=0", "true"]);
     let stop = AtomicBool::new(false);
     let bounds =
         Bounds { time: Duration::from_secs(10), output: 2000, stop: &stop, watch: &mut |_| None };

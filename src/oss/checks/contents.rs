@@ -72,7 +72,7 @@ const PHP: &[&str] = &["php"];
 const HIDDEN: &[(&[&str], &str, &str)] = &[
     (JAVASCRIPT, "eval(atob(", "a decoded string is run"),
     (JAVASCRIPT, "eval(buffer.from(", "a decoded string is run"),
-    (JAVASCRIPT, "newfunction(atob(", "a decoded string is run"),
+    (JAVASCRIPT, "new function(atob(", "a decoded string is run"),
     (JAVASCRIPT, "eval(function(p,a,c,k,e", "a packed script"),
     (JAVASCRIPT, "eval(unescape(", "a decoded string is run"),
     (JAVASCRIPT, "eval(string.fromcharcode(", "a decoded string is run"),
@@ -120,10 +120,10 @@ fn hides(file: &File) -> Option<Evidence> {
                 "direction characters: the line reads in another order than it runs",
             ));
         }
-        let lower = line.to_lowercase().replace(' ', "");
+        let lower = line.to_lowercase().replace("( ", "(");
         let found = HIDDEN
             .iter()
-            .find(|(endings, word, _)| endings.contains(&ending.as_str()) && lower.contains(word));
+            .find(|(endings, word, _)| endings.contains(&ending.as_str()) && begins(&lower, word));
         if let Some((_, _, what)) = found {
             return Some(Evidence::at(&file.path, number, format!("{what}: {}", quote(line))));
         }
@@ -136,6 +136,13 @@ fn hides(file: &File) -> Option<Evidence> {
         }
     }
     None
+}
+
+/// Whether a text holds words that do not go on from another.
+fn begins(text: &str, words: &str) -> bool {
+    text.match_indices(words).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
 }
 
 fn is_minified(file: &File) -> bool {

@@ -279,6 +279,24 @@ mod tests {
         assert!(results.iter().all(|result| !result.evidence.is_empty()), "{results:?}");
     }
 
+    proptest::proptest! {
+        /// Files come from strangers: whatever is in them, a check says something and goes on.
+        #[test]
+        fn no_text_makes_a_check_fall(text in "(?s).{0,300}", words in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "AKIA", "password = \"", "-----BEGIN RSA PRIVATE KEY-----", "run: ${{ github.head_ref }}", "eval(atob(",
+                "curl x | sh", "uses: a@", "FROM ", "\"postinstall\": \"", "unsafe {", "\u{202e}", "é", "日本", "\n", " ",
+            ]), 0..20)) {
+            let mixed = format!("{}{text}{}", words.concat(), words.join("\n"));
+            for name in ["a.rs", "a.py", "a.js", "package.json", "setup.py", "Dockerfile", ".github/workflows/a.yml",
+                "LICENSE", "Cargo.toml", "Cargo.lock", "yarn.lock", "pnpm-lock.yaml", "go.sum", "Gemfile.lock",
+                "requirements.txt", "README.md", "Makefile", "x.pth"] {
+                let (results, _) = run(&subject(&[(name, &mixed)]));
+                proptest::prop_assert_eq!(results.len(), CHECKS.len());
+            }
+        }
+    }
+
     #[test]
     fn what_was_not_checked_does_not_count() {
         let result = |weight, score| CheckResult {

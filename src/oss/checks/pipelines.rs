@@ -63,7 +63,8 @@ fn look(file: &File) -> Vec<(u8, Evidence)> {
         }
         let key = bare.trim_start_matches("- ");
         if key.starts_with("run:") || key.starts_with("script:") {
-            shell = Some(indent);
+            // What belongs to it stands further in than the key itself.
+            shell = Some(indent + bare.len() - key.len());
         }
         let mut add =
             |worth: u8, text: String| found.push((worth, Evidence::at(&file.path, number, text)));

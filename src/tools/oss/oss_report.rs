@@ -1,5 +1,8 @@
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{
     app::oss::Known,
@@ -24,8 +27,7 @@ words!(
 );
 
 /// A report, or what is known while there is none: then its fields are left out.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Serialize)]
 pub struct Found {
     #[serde(flatten)]
     body: Body,
@@ -34,7 +36,7 @@ pub struct Found {
     message: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(untagged)]
 enum Body {
     Report(Box<Report>),
@@ -43,6 +45,26 @@ enum Body {
         repo_url: String,
         repo_name: String,
     },
+}
+
+/// The schema of a report, of which only the name is there in every case.
+impl JsonSchema for Found {
+    fn schema_name() -> Cow<'static, str> {
+        "OssReport".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Report::json_schema(generator);
+        let status = Status::json_schema(generator);
+        let schema_of_text = String::json_schema(generator);
+        let map = schema.ensure_object();
+        map.insert("required".into(), json!(["repoUrl", "repoName", "status"]));
+        if let Some(Value::Object(properties)) = map.get_mut("properties") {
+            properties.insert("status".into(), status.to_value());
+            properties.insert("message".into(), schema_of_text.to_value());
+        }
+        schema
+    }
 }
 
 impl Answer for Found {
