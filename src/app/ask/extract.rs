@@ -9,7 +9,7 @@ use crate::text::Lang;
 /// Sentences of an answer.
 const MOST: usize = 3;
 /// A further sentence must be worth this share of the best one.
-const NEAR_BEST: f32 = 0.8;
+const NEAR_BEST: f32 = 0.75;
 /// Longer sentences are cut to the part that matches, in characters.
 const LONGEST: usize = 400;
 

@@ -193,7 +193,7 @@ impl Asker<'_> {
 
 /// The answer in the library's own words.
 fn extracted(question: &Question<'_>, found: &Found, sentences: &[Sentence]) -> Reply {
-    let confidence = confidence::of(sentences);
+    let confidence = confidence::of(question, sentences);
     let mut reply = Reply {
         lang: question.lang,
         said: Vec::new(),

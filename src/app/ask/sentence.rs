@@ -15,11 +15,13 @@ use crate::{
 /// Sentences that are looked at, over all passages.
 const MOST: usize = 60;
 /// What the words around a sentence count, beside its own.
-const AROUND: f32 = 0.1;
+const AROUND: f32 = 0.2;
 /// What its meaning counts.
-const MEANING: f32 = 0.3;
+const MEANING: f32 = 0.6;
+/// What its passage counts, as far as it speaks to the question.
+const PASSAGE: f32 = 0.3;
 /// What it counts to have the kind of thing that is asked for.
-const FITS: f32 = 0.05;
+const FITS: f32 = 0.1;
 
 thread_local! {
     static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
@@ -30,6 +32,8 @@ thread_local! {
 pub struct Sentence {
     /// Its passage, counted from the best.
     pub passage: usize,
+    /// What speaks for the whole passage.
+    pub standing: f32,
     /// Its place in the passage.
     pub place: usize,
     pub range: Range<usize>,
@@ -70,7 +74,11 @@ impl Sentence {
     /// What sentences are ordered by: the words of the question first of all.
     pub(super) fn score(&self) -> f32 {
         let fits = if self.fits == Some(true) { FITS } else { 0.0 };
-        self.own + AROUND * self.around + MEANING * self.cosine.unwrap_or(0.0) + fits
+        self.own
+            + AROUND * self.around
+            + MEANING * self.cosine.unwrap_or(0.0)
+            + PASSAGE * self.standing
+            + fits
     }
 }
 
@@ -147,6 +155,7 @@ fn read(question: &Question<'_>, words: &Words, at: usize, candidate: &Candidate
             let sentence = &text[range.clone()];
             Sentence {
                 passage: at,
+                standing: candidate.score,
                 place,
                 own: share(words, |term| sets[place].contains(term)),
                 around: share(words, |term| {
