@@ -95,7 +95,7 @@ pub fn ci(subject: &Subject) -> Outcome {
 
 /// Lines that begin a test inside a source file.
 const TEST_MARKS: &[(&str, &[&str])] = &[
-    ("rs", &["#[test]", "#[cfg(test)]", "#[tokio::test"]),
+    ("rs", &["#[test]", "#[cfg(test)]", "::test]", "::test("]),
     ("go", &["func Test"]),
     ("py", &["def test_", "import unittest"]),
     ("java", &["@Test"]),
