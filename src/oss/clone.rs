@@ -143,7 +143,7 @@ impl<'a> Git<'a> {
         let mut watch = |_| {
             // Adding up a folder costs something: every fifth look.
             looks += 1;
-            let full = looks % 5 == 0 && folder_size(folder) > most;
+            let full = looks.is_multiple_of(5) && folder_size(folder) > most;
             full.then(|| format!("it is larger than {} MB", self.config.clone_mb))
         };
         process::run(

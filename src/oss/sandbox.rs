@@ -167,7 +167,7 @@ impl Run<'_> {
         let mut watch = |leader| {
             // Walking all processes costs something: every third look.
             looks += 1;
-            if looks % 3 != 0 { None } else { self.over(leader) }
+            if looks.is_multiple_of(3) { self.over(leader) } else { None }
         };
         let ran = process::run(
             &mut command,

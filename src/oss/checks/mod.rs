@@ -13,6 +13,8 @@ mod secrets;
 mod shell;
 
 pub use contents::turns_direction;
+#[cfg(test)]
+use tests::subject;
 
 use super::{
     history::History,
@@ -324,5 +326,3 @@ mod tests {
         assert_eq!(rows, expected);
     }
 }
-#[cfg(test)]
-pub use tests::subject;

@@ -69,7 +69,7 @@ impl JsonSchema for Found {
 
 impl Answer for Found {
     fn text(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 
