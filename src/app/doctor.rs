@@ -33,11 +33,16 @@ impl App {
         self.check_vaults(&mut findings)?;
         self.check_pages(&mut findings)?;
         for problem in self.prompts.problems()? {
-            findings.push(Finding::wrong(
-                format!("`{}` line {}: {}", problem.file, problem.line, problem.what),
-                "mend the line by hand; it was left as it is, and every other prompt works",
-            ));
+            let what = format!("`{}` line {}: {}", problem.file, problem.line, problem.what);
+            findings.push(match problem.broken {
+                true => Finding::wrong(
+                    what,
+                    "mend the line by hand; it was left as it is, and every other prompt works",
+                ),
+                false => Finding::note(what, "it works; change it if that is not what you want"),
+            });
         }
+        self.check_cards(&mut findings);
         self.check_index(&mut findings)?;
         findings.sort_by_key(|finding| finding.level == Level::Note);
         Ok(findings)
@@ -53,6 +58,21 @@ impl App {
             ),
             "make it writable for this account, or name another with `--data DIR`",
         ))
+    }
+
+    fn check_cards(&self, findings: &mut Vec<Finding>) {
+        let path = self.config.cards_database();
+        match self.cards.count() {
+            Ok(None) => {}
+            Ok(Some(count)) => findings.push(Finding::note(
+                format!("{count} cards in `{}`", path.display()),
+                "the file can be read; nothing to do",
+            )),
+            Err(error) => findings.push(Finding::wrong(
+                format!("the cards in `{}` cannot be read: {error}", path.display()),
+                "restore the file, or name another in `[cards] database`",
+            )),
+        }
     }
 
     fn check_vaults(&self, findings: &mut Vec<Finding>) -> Result<()> {

@@ -82,12 +82,12 @@ impl App {
             self.looks.finish_one();
         }
         let mut head = self.store.items.head().unwrap_or_default();
-        let mut prompts = self.prompts.version().unwrap_or_default();
+        self.prompts_told.store(self.prompts.version().unwrap_or_default(), Ordering::Release);
         while !stop.load(Ordering::Acquire) {
             if let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
-            self.tell_news(&mut head, &mut prompts);
+            self.tell_news(&mut head);
             std::thread::park_timeout(LOOK);
         }
         drop(watches);
@@ -147,7 +147,7 @@ impl App {
     }
 
     /// Tells connections what changed since the last time, whichever process changed it.
-    fn tell_news(&self, head: &mut i64, prompts: &mut u64) {
+    fn tell_news(&self, head: &mut i64) {
         let Ok(now) = self.store.items.head() else { return };
         if now != *head {
             let changes = self.store.items.changes(*head, 1000).unwrap_or_default();
@@ -165,9 +165,8 @@ impl App {
             *head = now;
         }
         if let Ok(version) = self.prompts.version()
-            && version != *prompts
+            && self.prompts_told.swap(version, Ordering::AcqRel) != version
         {
-            *prompts = version;
             self.events.send(&Event::Prompts);
         }
     }

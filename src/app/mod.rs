@@ -29,7 +29,7 @@ pub use sources::Sources;
 
 use std::{
     ops::Deref,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -73,7 +73,9 @@ pub struct App {
     known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
     /// The methods and the number of pages that connections were told of.
     told: Mutex<(Vec<String>, u64)>,
+    /// The state of the prompts that the registry shows, and the one that connections were told of.
     prompts_seen: Mutex<Option<u64>>,
+    prompts_told: AtomicU64,
     live: Mutex<Option<Live>>,
 }
 
@@ -120,6 +122,7 @@ impl App {
             known_methods: Mutex::default(),
             told: Mutex::default(),
             prompts_seen: Mutex::default(),
+            prompts_told: AtomicU64::default(),
             live: Mutex::default(),
         })
     }

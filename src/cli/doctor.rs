@@ -16,7 +16,7 @@ pub struct Doctor {
 impl Doctor {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
-        app.refresh(&crate::domain::Silent)?;
+        let refreshed = app.refresh(&crate::domain::Silent);
         let findings = app.doctor()?;
         for finding in &findings {
             if self.json {
@@ -28,10 +28,13 @@ impl Doctor {
             }
         }
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
-        match (wrong, findings.is_empty()) {
-            (0, true) if !self.json => out::say("Nothing is wrong."),
-            (0, _) => {}
-            _ => return Err(Error::invalid_request(format!("{wrong} things need mending"))),
+        if wrong > 0 {
+            return Err(Error::invalid_request(format!("{wrong} things need mending")));
+        }
+        // What stopped the looking and was not found above.
+        refreshed?;
+        if !self.json {
+            out::say("Nothing is wrong.");
         }
         Ok(())
     }

@@ -1,15 +1,13 @@
-//! Words to passages: BM25 over four fields with weights, pruned by block-WAND.
+//! Words to passages: BM25 over four fields with weights. A question's postings are usually few and
+//! added up ([`Sums`]); where they are many, tantivy skips (block-WAND): every (word, field) pair is
+//! then a `should` clause of plain term queries, which is the form that it prunes.
 //!
-//! Every (word, field) pair is a `should` clause of plain term queries, which is the form tantivy
-//! prunes. A word's rarity is taken over all fields at once (the largest count), as in BM25F:
+//! A word's rarity is taken over all fields at once (the largest count), as in BM25F:
 //! otherwise a common word would count as rare wherever it is rare in titles. Lengths are compared
 //! within a field; passages without labels make the average label list short, which only makes long
 //! lists count a little less.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, HashMap, HashSet},
-};
+use std::collections::{HashMap, HashSet};
 
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term,
@@ -22,6 +20,7 @@ use super::{
     expand::{Expansion, expand},
     narrow::{Bits, Cache, Narrowing},
     schema::{self, Fields},
+    tally::{Clause, Heap, Sums},
     tokens,
 };
 use crate::{
@@ -51,17 +50,16 @@ pub struct Total {
 
 /// A question's words as they are looked up.
 pub struct Words {
-    /// Term, field, weight.
-    pub(super) clauses: Vec<(Term, Field, f32)>,
+    pub(super) clauses: Vec<Clause>,
     /// In how many passages each term's text occurs at most in one field.
     frequencies: HashMap<Vec<u8>, u64>,
     pub expansions: Vec<Expansion>,
     /// The typed words that occur nowhere and could not be replaced.
     pub unknown: Vec<String>,
-    /// Terms of whole items, with their weights.
-    whole: Vec<(Term, f32)>,
-    /// A word's form in one language, and the word: the form is no rarer than it.
-    no_rarer: HashMap<String, String>,
+    /// Terms of whole items.
+    pub(super) whole: Vec<Clause>,
+    /// Items there are.
+    pub(super) items: u64,
     /// What an item would score that had every word that was asked, those that occur nowhere too.
     pub ideal: f32,
     /// Every term that is looked for, so that a snippet can show them.
@@ -85,6 +83,9 @@ fn weighted(fields: &Fields) -> [(Field, f32); 4] {
     ]
 }
 
+/// The fields that a word occurs in, and in how many passages.
+type Occurs = Vec<(Field, u64)>;
+
 /// Looks up the words of a question; those that occur nowhere are replaced where something is near.
 pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<Words> {
     let weighted = weighted(fields);
@@ -94,13 +95,15 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         expansions: Vec::new(),
         unknown: Vec::new(),
         whole: Vec::new(),
-        no_rarer: HashMap::new(),
+        items: 0,
         ideal: 0.0,
         terms: Vec::new(),
         weights: Vec::new(),
     };
     let mut seen = HashSet::new();
-    let mut found: Vec<(u64, String, f32, Vec<Field>)> = Vec::new();
+    let mut found: Vec<(u64, String, f32, Occurs)> = Vec::new();
+    // A word's form in one language, and the word: the form is no rarer than it.
+    let mut no_rarer: HashMap<String, String> = HashMap::new();
     // How common each typed word is: a form of it in one language is no rarer than the word.
     let mut common: HashMap<String, (u64, String)> = HashMap::new();
     let mut missing: Vec<(String, String)> = Vec::new();
@@ -123,7 +126,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         let typed = text.get(token.range.clone()).unwrap_or(&token.term).to_owned();
         let most = match (token.kind, common.get(&typed)) {
             (Kind::Form(_), Some((count, word))) => {
-                out.no_rarer.insert(token.term.clone(), word.clone());
+                no_rarer.insert(token.term.clone(), word.clone());
                 most.max(*count)
             }
             _ => most,
@@ -162,14 +165,38 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     found.sort_by_key(|(most, ..)| *most);
     found.truncate(MOST_WORDS);
     let passages = searcher.num_docs();
+    let what = "look up a word";
+    let first = Term::from_field_text(fields.facts, &schema::first());
+    out.items = searcher.doc_freq(&first).doing(what)?.max(1);
     for (most, text, weight, occurs) in found {
         let part = weight * fullest(most, passages);
         out.ideal += part;
         out.weights.push(part);
-        for (field, boost) in weighted.iter().filter(|(field, _)| occurs.contains(field)) {
-            out.clauses.push((Term::from_field_text(*field, &text), *field, boost * weight));
+        for (field, boost) in weighted {
+            if let Some((_, postings)) = occurs.iter().find(|(other, _)| *other == field) {
+                out.clauses.push(Clause {
+                    term: Term::from_field_text(field, &text),
+                    field,
+                    weight: boost * weight,
+                    frequency: most,
+                    postings: *postings,
+                });
+            }
         }
-        out.whole.push((Term::from_field_text(fields.whole, &text), weight));
+        let whole = |text: &str| Term::from_field_text(fields.whole, text);
+        let postings = searcher.doc_freq(&whole(&text)).doing(what)?;
+        let word = match no_rarer.get(&text) {
+            Some(word) => searcher.doc_freq(&whole(word)).doing(what)?,
+            None => 0,
+        };
+        out.whole.push(Clause {
+            term: whole(&text),
+            field: fields.whole,
+            weight,
+            // A segment may count items that are gone; more than there are would be no rarity.
+            frequency: postings.max(word).min(out.items),
+            postings,
+        });
         out.frequencies.insert(text.clone().into_bytes(), most);
         out.terms.push(text);
     }
@@ -186,65 +213,66 @@ fn fullest(count: u64, passages: u64) -> f32 {
     SATURATED * (1.0 + (passages - count + 0.5) / (count + 0.5)).ln()
 }
 
-fn frequency(
-    searcher: &Searcher,
-    weighted: &[(Field, f32)],
-    text: &str,
-) -> Result<(u64, Vec<Field>)> {
+fn frequency(searcher: &Searcher, weighted: &[(Field, f32)], text: &str) -> Result<(u64, Occurs)> {
     let (mut most, mut occurs) = (0, Vec::new());
     for (field, _) in weighted {
         let count =
             searcher.doc_freq(&Term::from_field_text(*field, text)).doing("look up a word")?;
         if count > 0 {
-            occurs.push(*field);
+            occurs.push((*field, count));
         }
         most = most.max(count);
     }
     Ok((most, occurs))
 }
 
-fn query(words: &Words) -> BooleanQuery {
-    let clause = |(term, _, weight): &(Term, Field, f32)| -> (Occur, Box<dyn Query>) {
-        let query = TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
-        (Occur::Should, Box::new(BoostQuery::new(Box::new(query), *weight)))
+fn query(clauses: &[Clause]) -> BooleanQuery {
+    let clause = |clause: &Clause| -> (Occur, Box<dyn Query>) {
+        let query = TermQuery::new(clause.term.clone(), IndexRecordOption::WithFreqs);
+        (Occur::Should, Box::new(BoostQuery::new(Box::new(query), clause.weight)))
     };
-    BooleanQuery::new(words.clauses.iter().map(clause).collect())
+    BooleanQuery::new(clauses.iter().map(clause).collect())
 }
 
-/// The items that say most of what was asked, by their first passages: BM25 over all words of an
-/// item, its length and its rarity counted in items.
+/// What the words add up to in each passage.
+pub(super) fn sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
+    let passages = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc()));
+    Sums::of(searcher, &words.clauses, passages.sum())
+}
+
+/// What the words add up to in each item, at its first passage: BM25 over all its words, with its
+/// length and the words' rarity counted in items.
+pub(super) fn item_sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
+    Sums::of(searcher, &words.whole, words.items)
+}
+
+/// The items that say most of what was asked, by their first passages.
 pub(super) fn best_items(
     searcher: &Searcher,
-    fields: &Fields,
     words: &Words,
+    sums: &Sums,
     narrowing: &Narrowing,
     limit: usize,
 ) -> Result<Vec<(Score, DocAddress)>> {
     if words.is_empty() || narrowing.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
-    let what = "search whole items";
-    let clause = |(term, weight): &(Term, f32)| -> (Occur, Box<dyn Query>) {
-        let query = TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
-        (Occur::Should, Box::new(BoostQuery::new(Box::new(query), *weight)))
-    };
-    let query = BooleanQuery::new(words.whole.iter().map(clause).collect());
-    let items = Term::from_field_text(fields.facts, &schema::first());
-    let items = searcher.doc_freq(&items).doing(what)?.max(1);
+    if !sums.is_unknown() {
+        return Ok(sums.best(searcher, narrowing, limit));
+    }
     searcher
         .search_with_statistics_provider(
-            &query,
+            &query(&words.whole),
             &Best { narrowing, limit },
-            &ItemStatistics { searcher, words, items },
+            &ItemStatistics { searcher, words },
         )
-        .doing(what)
+        .doing("search whole items")
 }
 
 /// Lengths and rarity in items rather than passages.
 struct ItemStatistics<'a> {
     searcher: &'a Searcher,
     words: &'a Words,
-    items: u64,
 }
 
 impl Bm25StatisticsProvider for ItemStatistics<'_> {
@@ -253,17 +281,12 @@ impl Bm25StatisticsProvider for ItemStatistics<'_> {
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.items)
+        Ok(self.words.items)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        let mut count = self.searcher.doc_freq(term)?;
-        let text = std::str::from_utf8(term.serialized_value_bytes()).unwrap_or_default();
-        if let Some(word) = self.words.no_rarer.get(text) {
-            count = count.max(self.searcher.doc_freq(&Term::from_field_text(term.field(), word))?);
-        }
-        // A segment may count items that are gone; more than there are would be no rarity at all.
-        Ok(count.min(self.items))
+        let clause = self.words.whole.iter().find(|clause| clause.term == *term);
+        Ok(clause.map_or(0, |clause| clause.frequency))
     }
 }
 
@@ -294,15 +317,19 @@ impl Bm25StatisticsProvider for Statistics<'_> {
 pub(super) fn best(
     searcher: &Searcher,
     words: &Words,
+    sums: &Sums,
     narrowing: &Narrowing,
     limit: usize,
 ) -> Result<Vec<(Score, DocAddress)>> {
     if words.is_empty() || narrowing.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
+    if !sums.is_unknown() {
+        return Ok(sums.best(searcher, narrowing, limit));
+    }
     searcher
         .search_with_statistics_provider(
-            &query(words),
+            &query(&words.clauses),
             &Best { narrowing, limit },
             &Statistics { searcher, words },
         )
@@ -313,46 +340,6 @@ pub(super) fn best(
 struct Best<'a> {
     narrowing: &'a Narrowing,
     limit: usize,
-}
-
-/// Scores are never NaN, so they have an order; of equal ones the earlier passage is better.
-#[derive(PartialEq)]
-struct Scored(Score, Reverse<DocId>);
-
-impl Eq for Scored {}
-
-impl PartialOrd for Scored {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scored {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then_with(|| self.1.cmp(&other.1))
-    }
-}
-
-struct Heap {
-    limit: usize,
-    kept: BinaryHeap<Reverse<Scored>>,
-}
-
-impl Heap {
-    fn push(&mut self, score: Score, doc: DocId) {
-        self.kept.push(Reverse(Scored(score, Reverse(doc))));
-        if self.kept.len() > self.limit {
-            self.kept.pop();
-        }
-    }
-
-    /// What a passage must exceed to matter.
-    fn floor(&self) -> Score {
-        match self.kept.peek() {
-            Some(Reverse(Scored(score, _))) if self.kept.len() == self.limit => *score,
-            _ => Score::MIN,
-        }
-    }
 }
 
 /// Tantivy asks for a collector of single passages; ours works a segment at a time.
@@ -393,7 +380,7 @@ impl Collector for Best<'_> {
         ordinal: u32,
         segment: &SegmentReader,
     ) -> tantivy::Result<Self::Fruit> {
-        let mut heap = Heap { limit: self.limit, kept: BinaryHeap::with_capacity(self.limit + 1) };
+        let mut heap = Heap::new(self.limit);
         let alive = segment.alive_bitset();
         match &self.narrowing.segments[ordinal as usize] {
             Some(bits) if self.narrowing.is_narrow() => {
@@ -420,46 +407,78 @@ impl Collector for Best<'_> {
                 heap.floor()
             })?,
         }
-        let address = |Reverse(Scored(score, Reverse(doc)))| (score, DocAddress::new(ordinal, doc));
-        Ok(heap.kept.into_iter().map(address).collect())
+        Ok(heap.into_addresses(ordinal).collect())
     }
 }
 
 /// How many items have at least one of the words and may be answered.
 pub(super) fn count(
     searcher: &Searcher,
+    fields: &Fields,
+    words: &Words,
+    items: &Sums,
+    narrowing: &Narrowing,
+    cache: &Cache,
+) -> Result<Total> {
+    if narrowing.by_passage || items.is_unknown() {
+        return count_by_passages(searcher, words, narrowing, cache);
+    }
+    // The words of an item stand together at its first passage, all but those of its headings.
+    let mut total = 0;
+    for (ordinal, segment) in (0u32..).zip(searcher.segment_readers()) {
+        let firsts = cache.firsts(searcher, segment, fields)?;
+        let sums = items.segment(ordinal);
+        let mut matching = Bits::none(segment.max_doc());
+        firsts.iter().filter(|doc| sums[*doc as usize] > 0.0).for_each(|doc| matching.add(doc));
+        for clause in words.clauses.iter().filter(|clause| clause.field == fields.headings) {
+            each_posting(segment, &clause.term, |doc| {
+                firsts.last_until(doc).into_iter().for_each(|first| matching.add(first));
+            })?;
+        }
+        let counts = |doc: &DocId| narrowing.passes(ordinal, *doc) && !segment.is_deleted(*doc);
+        total += matching.iter().filter(counts).count();
+    }
+    Ok(Total { items: total, exact: true })
+}
+
+fn each_posting(segment: &SegmentReader, term: &Term, mut with: impl FnMut(DocId)) -> Result<()> {
+    let what = "count what matches";
+    let block = segment
+        .inverted_index(term.field())
+        .doing(what)?
+        .read_block_postings(term, IndexRecordOption::Basic)
+        .doing(what)?;
+    if let Some(mut block) = block {
+        while !block.docs().is_empty() {
+            block.docs().iter().for_each(|doc| with(*doc));
+            block.advance();
+        }
+    }
+    Ok(())
+}
+
+/// As [`count`], where the passage itself has to pass: a phrase stands in it, or the words are too
+/// many to be added up.
+fn count_by_passages(
+    searcher: &Searcher,
     words: &Words,
     narrowing: &Narrowing,
     cache: &Cache,
 ) -> Result<Total> {
-    let what = "count what matches";
     // Rarest first, so that what is left out of an inexact count is the least telling.
-    let mut clauses: Vec<(u64, &Term)> = Vec::new();
-    for (term, ..) in &words.clauses {
-        clauses.push((searcher.doc_freq(term).doing(what)?, term));
-    }
-    clauses.sort_by_key(|(count, _)| *count);
+    let mut clauses: Vec<&Clause> = words.clauses.iter().collect();
+    clauses.sort_by_key(|clause| clause.postings);
     let mut walked = 0;
-    let counted = clauses.iter().take_while(|(count, _)| {
-        walked += count;
+    let counted = clauses.iter().take_while(|clause| {
+        walked += clause.postings;
         walked <= COUNTABLE
     });
     let counted = counted.count();
     let mut items = 0;
     for (ordinal, segment) in (0u32..).zip(searcher.segment_readers()) {
         let mut matching = Bits::none(segment.max_doc());
-        for (_, term) in &clauses[..counted] {
-            let postings = segment
-                .inverted_index(term.field())
-                .doing(what)?
-                .read_postings(term, IndexRecordOption::Basic)
-                .doing(what)?;
-            let Some(mut postings) = postings else { continue };
-            let mut doc = postings.doc();
-            while doc != TERMINATED {
-                matching.add(doc);
-                doc = postings.advance();
-            }
+        for clause in &clauses[..counted] {
+            each_posting(segment, &clause.term, |doc| matching.add(doc))?;
         }
         let columns = cache.columns(segment)?;
         let mut last = None;

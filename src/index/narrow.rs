@@ -15,7 +15,7 @@ use tantivy::{
 };
 
 use super::{
-    schema::{Fields, fact},
+    schema::{Fields, fact, first},
     tokens,
 };
 use crate::domain::{Filters, Result, error::Doing};
@@ -51,6 +51,8 @@ pub struct Narrowing {
     /// How many passages pass, deleted ones included.
     pub(super) passing: usize,
     pub(super) total: usize,
+    /// Whether a passage may pass where another one of its item does not.
+    pub(super) by_passage: bool,
 }
 
 impl Narrowing {
@@ -71,7 +73,7 @@ impl Narrowing {
         }
         let total = readers.iter().map(|reader| reader.max_doc() as usize).sum();
         let segments = sets.into_iter().map(|set| Some(Arc::new(set))).collect();
-        Self { segments, passing: addresses.len(), total }
+        Self { segments, passing: addresses.len(), total, by_passage: true }
     }
 
     /// Whether looking at each passing passage beats looking at all.
@@ -101,6 +103,30 @@ impl Bits {
         if let Some(word) = self.0.get_mut(doc as usize / 64) {
             *word |= 1 << (doc % 64);
         }
+    }
+
+    /// The last one that is not after `doc`.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn last_until(&self, doc: DocId) -> Option<DocId> {
+        let mut at = doc as usize / 64;
+        let mut word = self.0.get(at)? & (u64::MAX >> (63 - doc % 64));
+        while word == 0 {
+            at = at.checked_sub(1)?;
+            word = self.0[at];
+        }
+        Some(at as u32 * 64 + 63 - word.leading_zeros())
+    }
+
+    /// The first one after `doc`.
+    pub(super) fn first_after(&self, doc: DocId) -> Option<DocId> {
+        let (mut at, rest) = ((doc as usize + 1) / 64, (doc + 1) % 64);
+        let mut word = self.0.get(at)? & (u64::MAX << rest);
+        while word == 0 {
+            at += 1;
+            word = *self.0.get(at)?;
+        }
+        #[allow(clippy::cast_possible_truncation)]
+        Some(at as u32 * 64 + word.trailing_zeros())
     }
 
     fn count(&self) -> usize {
@@ -170,6 +196,20 @@ impl Cache {
         }
         kept.insert(segment.segment_id(), Arc::clone(&columns));
         Ok(columns)
+    }
+
+    /// The first passage of every item of a segment. The others of the item follow it.
+    pub(super) fn firsts(
+        &self,
+        searcher: &Searcher,
+        segment: &SegmentReader,
+        fields: &Fields,
+    ) -> Result<Arc<Bits>> {
+        let name = first();
+        self.bits(segment, &name, || {
+            let query = term(Term::from_field_text(fields.facts, &name));
+            matching(searcher, segment, query.as_ref())
+        })
     }
 
     fn bits(
@@ -349,7 +389,8 @@ pub(super) fn narrow(
         passing += set.as_ref().map_or(docs as usize, Bits::count);
         segments.push(set.map(Arc::new));
     }
-    Ok(Narrowing { segments, passing, total })
+    let by_passage = !asked.phrases.is_empty();
+    Ok(Narrowing { segments, passing, total, by_passage })
 }
 
 /// The items in which an excluded word or phrase occurs.

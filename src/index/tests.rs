@@ -46,7 +46,7 @@ fn find_with(
         .narrow(&Asked { filters, phrases: &phrases, excluded: &excluded, lang: None })
         .unwrap();
     let words = view.words(text).unwrap();
-    let hits = view.lexical(&words, &narrowing, 50).unwrap();
+    let hits = view.lexical(&words, &view.sums(&words).unwrap(), &narrowing, 50).unwrap();
     hits.iter().map(|hit| hit.id.to_string()).collect()
 }
 
@@ -222,10 +222,72 @@ fn matches_are_counted_by_item() {
     index.ensure_fresh(LONG).unwrap();
     let view = index.view().unwrap();
     let narrowing = view.narrow(&Asked::by(&everything())).unwrap();
-    let total = view.count(&view.words("common").unwrap(), &narrowing).unwrap();
+    let words = view.words("common").unwrap();
+    let total = view.count(&words, &view.item_sums(&words).unwrap(), &narrowing).unwrap();
     assert_eq!(total, Total { items: 29, exact: true });
     let (listed, total) = view.listing(&narrowing, 5).unwrap();
     assert_eq!((listed.len(), total.items), (5, 29));
+}
+
+/// Adding up and skipping are two ways to one answer.
+#[test]
+fn adding_up_finds_what_skipping_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Shelf::default();
+    let words = ["alpha", "beta", "гамма", "дельта", "東京", "晴れ"];
+    for pid in 1..=60i64 {
+        let text = |part: i64| -> String {
+            let word = |at: i64| words[((pid * 7 + part * 3 + at * at) % 6) as usize];
+            (0..3 + (pid + part) % 5).map(|at| format!("{} ", word(at))).collect()
+        };
+        shelf.put(page(pid, words[(pid % 6) as usize], &[&text(0), &text(1), "other things"]));
+    }
+    let index = open(folder.path(), &shelf);
+    index.ensure_fresh(LONG).unwrap();
+    shelf.remove(9);
+    shelf.put(page(12, "alpha", &["beta beta", "東京 alpha"]));
+    index.ensure_fresh(LONG).unwrap();
+    let view = index.view().unwrap();
+    let filters = Filters { path: Some("notes".into()), ..everything() };
+    let narrowing = view.narrow(&Asked::by(&filters)).unwrap();
+    for question in ["alpha", "beta дельта", "東京 晴れ alpha гамма", "part other", "nothing"]
+    {
+        let words = view.words(question).unwrap();
+        let (sums, items) = (view.sums(&words).unwrap(), view.item_sums(&words).unwrap());
+        let skipping = Sums::unknown();
+        let added = view.lexical(&words, &sums, &narrowing, 20).unwrap();
+        let skipped = view.lexical(&words, &skipping, &narrowing, 20).unwrap();
+        assert_eq!(added.len(), skipped.len(), "{question}");
+        for (added, skipped) in added.iter().zip(&skipped) {
+            assert!((added.score - skipped.score).abs() < 1e-4, "{question}");
+        }
+        let hits = || added.iter();
+        let (one, two) = (
+            view.item_scores(&words, &items, hits()).unwrap(),
+            view.item_scores(&words, &skipping, hits()).unwrap(),
+        );
+        for (pid, score) in &one {
+            let other = two.get(pid).copied().unwrap_or(0.0);
+            assert!((score - other).abs() < 1e-4, "{question} {pid} {score} {other}");
+        }
+        let passages: Vec<Hit> =
+            view.beside(added.first().unwrap_or(&all_of(&view, 12)[0])).unwrap();
+        let (one, two) = (
+            view.scores(&words, &sums, &passages).unwrap(),
+            view.scores(&words, &skipping, &passages).unwrap(),
+        );
+        assert!(one.iter().zip(&two).all(|(one, two)| (one - two).abs() < 1e-4), "{question}");
+        assert_eq!(
+            view.count(&words, &items, &narrowing).unwrap(),
+            view.count(&words, &skipping, &narrowing).unwrap(),
+            "{question}"
+        );
+    }
+    assert_eq!(view.beside(&all_of(&view, 12)[1]).unwrap(), all_of(&view, 12));
+}
+
+fn all_of(view: &View, pid: i64) -> Vec<Hit> {
+    view.passages_of(Pid(pid)).unwrap()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What can be searched at one moment: terms and vectors that belong together.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     sync::Arc,
 };
 
@@ -15,6 +15,7 @@ use super::{
     lexical::{self, Total, Words},
     narrow::{Asked, Cache, Narrowing, narrow},
     schema::{Fields, Passage},
+    tally::Sums,
     vectors::{Keys, Snapshot},
 };
 use crate::domain::{Error, MatchId, Pid, Result, error::Doing};
@@ -67,42 +68,92 @@ impl View {
         lexical::words(&self.searcher, &self.fields, text)
     }
 
+    /// What the words add up to in each passage.
+    pub fn sums(&self, words: &Words) -> Result<Sums> {
+        lexical::sums(&self.searcher, words)
+    }
+
+    /// What the words add up to in each item.
+    pub fn item_sums(&self, words: &Words) -> Result<Sums> {
+        lexical::item_sums(&self.searcher, words)
+    }
+
     /// The best passages by words, best first.
-    pub fn lexical(&self, words: &Words, narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
-        lexical::best(&self.searcher, words, narrowing, limit)?
+    pub fn lexical(
+        &self,
+        words: &Words,
+        sums: &Sums,
+        narrowing: &Narrowing,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
+        lexical::best(&self.searcher, words, sums, narrowing, limit)?
             .into_iter()
             .map(|(score, address)| self.hit(score, address))
             .collect()
     }
 
     /// The best items by all their words together, best first, each by its first passage.
-    pub fn items(&self, words: &Words, narrowing: &Narrowing, limit: usize) -> Result<Vec<Hit>> {
-        lexical::best_items(&self.searcher, &self.fields, words, narrowing, limit)?
+    pub fn items(
+        &self,
+        words: &Words,
+        item_sums: &Sums,
+        narrowing: &Narrowing,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
+        lexical::best_items(&self.searcher, words, item_sums, narrowing, limit)?
             .into_iter()
             .map(|(score, address)| self.hit(score, address))
             .collect()
     }
 
-    /// What all words of these items together score; 0 for one that has none of the words.
-    pub fn item_scores(&self, words: &Words, pids: &[Pid]) -> Result<HashMap<Pid, f32>> {
-        let mut firsts = Vec::with_capacity(pids.len());
-        for pid in pids {
-            let passages = self.with_term(&Term::from_field_i64(self.fields.pid, pid.0))?;
-            // An item's passages stand side by side, the first one first.
-            firsts.extend(passages.into_iter().min());
+    /// What all words of the items of these passages score together; 0 for one that has none of
+    /// the words.
+    pub fn item_scores<'a>(
+        &self,
+        words: &Words,
+        item_sums: &Sums,
+        hits: impl Iterator<Item = &'a Hit>,
+    ) -> Result<HashMap<Pid, f32>> {
+        let mut firsts: HashMap<Pid, DocAddress> = HashMap::new();
+        for hit in hits {
+            if let Entry::Vacant(entry) = firsts.entry(hit.id.pid) {
+                entry.insert(self.first(hit.address)?);
+            }
         }
-        let among = Narrowing::of(&self.searcher, &firsts);
-        let scored =
-            lexical::best_items(&self.searcher, &self.fields, words, &among, firsts.len())?;
-        scored
+        if !item_sums.is_unknown() {
+            return Ok(firsts.into_iter().map(|(pid, first)| (pid, item_sums.at(first))).collect());
+        }
+        let addresses: Vec<DocAddress> = firsts.values().copied().collect();
+        let among = Narrowing::of(&self.searcher, &addresses);
+        lexical::best_items(&self.searcher, words, item_sums, &among, addresses.len())?
             .into_iter()
             .map(|(score, address)| self.hit(score, address).map(|hit| (hit.id.pid, score)))
             .collect()
     }
 
+    /// Where the item of a passage begins.
+    fn first(&self, address: DocAddress) -> Result<DocAddress> {
+        let segment = self.searcher.segment_reader(address.segment_ord);
+        let firsts = self.cache.firsts(&self.searcher, segment, &self.fields)?;
+        let first = firsts.last_until(address.doc_id).unwrap_or(address.doc_id);
+        Ok(DocAddress::new(address.segment_ord, first))
+    }
+
+    /// The passages that the item of this one has, in order.
+    pub fn beside(&self, hit: &Hit) -> Result<Vec<Hit>> {
+        let segment = self.searcher.segment_reader(hit.address.segment_ord);
+        let firsts = self.cache.firsts(&self.searcher, segment, &self.fields)?;
+        let first = firsts.last_until(hit.address.doc_id).unwrap_or(hit.address.doc_id);
+        let end = firsts.first_after(hit.address.doc_id).unwrap_or(segment.max_doc());
+        (first..end)
+            .filter(|doc| !segment.is_deleted(*doc))
+            .map(|doc| self.hit(0.0, DocAddress::new(hit.address.segment_ord, doc)))
+            .collect()
+    }
+
     /// How many items have at least one of the words.
-    pub fn count(&self, words: &Words, narrowing: &Narrowing) -> Result<Total> {
-        lexical::count(&self.searcher, words, narrowing, &self.cache)
+    pub fn count(&self, words: &Words, item_sums: &Sums, narrowing: &Narrowing) -> Result<Total> {
+        lexical::count(&self.searcher, &self.fields, words, item_sums, narrowing, &self.cache)
     }
 
     /// The nearest passages by meaning, best first.
@@ -268,11 +319,14 @@ impl View {
     }
 
     /// The BM25 scores of these passages; 0 for one that has none of the words.
-    pub fn scores(&self, words: &Words, hits: &[Hit]) -> Result<Vec<f32>> {
+    pub fn scores(&self, words: &Words, sums: &Sums, hits: &[Hit]) -> Result<Vec<f32>> {
+        if !sums.is_unknown() {
+            return Ok(hits.iter().map(|hit| sums.at(hit.address)).collect());
+        }
         let addresses: Vec<DocAddress> = hits.iter().map(|hit| hit.address).collect();
         let among = Narrowing::of(&self.searcher, &addresses);
         let scored: HashMap<DocAddress, f32> =
-            lexical::best(&self.searcher, words, &among, hits.len())?
+            lexical::best(&self.searcher, words, sums, &among, hits.len())?
                 .into_iter()
                 .map(|(score, address)| (address, score))
                 .collect();

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     domain::{Error, Filters, Pid, Result},
-    index::{Asked, Freshness, Hit, Index, Narrowing, Total, View, Words},
+    index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words},
 };
 
 /// Results a caller may ask for at once, and how deep the pages go.
@@ -138,18 +138,7 @@ impl Engine {
             let near = meaning.then_some(self.vectorise.as_ref()).flatten().map(|vectorise| {
                 scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool))
             });
-            let words = view.words(&query.text).and_then(|words| {
-                let hits = match options.mode {
-                    Mode::Vector => Vec::new(),
-                    _ => view.lexical(&words, &narrowing, pool)?,
-                };
-                let items = match options.mode {
-                    Mode::Vector => Vec::new(),
-                    _ => self.whole_items(&view, &words, query, &narrowing, &hits, pool)?,
-                };
-                let total = view.count(&words, &narrowing)?;
-                Ok((words, [hits, items].concat(), total))
-            });
+            let words = self.by_words(&view, query, &narrowing, options.mode, pool);
             let near = near.map(|thread| {
                 thread
                     .join()
@@ -157,7 +146,7 @@ impl Engine {
             });
             (words, near)
         });
-        let (words, by_words, total) = words?;
+        let ByWords { words, sums, item_sums, hits: by_words, total } = words?;
         let (vector, by_meaning, words_only) = match near {
             Some(Ok((vector, hits))) => (Some(vector), hits, None),
             Some(Err(error)) => {
@@ -172,7 +161,8 @@ impl Engine {
         } else {
             options.mode
         };
-        let candidates = weigh(&view, &words, vector.as_deref(), by_words, by_meaning, mode)?;
+        let said = Said { words: &words, sums: &sums, item_sums: &item_sums };
+        let candidates = weigh(&view, &said, vector.as_deref(), by_words, by_meaning, mode)?;
         let groups = group(candidates, mode);
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search(&query.clone().loosened(), options);
@@ -196,39 +186,29 @@ impl Engine {
         })
     }
 
-    /// The best passages of items that say what was asked only as a whole: none of their passages
-    /// is among the best, and one of each has to be shown.
-    fn whole_items(
+    /// What the words of a question find.
+    fn by_words(
         &self,
         view: &View,
-        words: &Words,
         query: &Query,
         narrowing: &Narrowing,
-        found: &[Hit],
+        mode: Mode,
         pool: usize,
-    ) -> Result<Vec<Hit>> {
-        // A phrase must stand in the passage itself.
-        if !query.phrases.is_empty() || !query.excluded.is_empty() {
-            return Ok(Vec::new());
-        }
-        let found: HashSet<Pid> = found.iter().map(|hit| hit.id.pid).collect();
-        let mut best = Vec::new();
-        for item in view.items(words, narrowing, pool / 2)? {
-            if found.contains(&item.id.pid) {
-                continue;
+    ) -> Result<ByWords> {
+        let words = view.words(&query.text)?;
+        let item_sums = view.item_sums(&words)?;
+        let sums = view.sums(&words)?;
+        let mut hits = Vec::new();
+        if mode != Mode::Vector {
+            hits = view.lexical(&words, &sums, narrowing, pool)?;
+            // A phrase must stand in the passage itself.
+            if query.phrases.is_empty() && query.excluded.is_empty() {
+                let said = Said { words: &words, sums: &sums, item_sums: &item_sums };
+                hits.extend(whole_items(view, &said, narrowing, &hits, pool)?);
             }
-            let passages = view.passages_of(item.id.pid)?;
-            let scores = view.scores(words, &passages)?;
-            best.extend(
-                passages.into_iter().zip(scores).max_by(|(_, a), (_, b)| a.total_cmp(b)).map(
-                    |(mut hit, score)| {
-                        hit.score = score;
-                        hit
-                    },
-                ),
-            );
         }
-        Ok(best)
+        let total = view.count(&words, &item_sums, narrowing)?;
+        Ok(ByWords { words, sums, item_sums, hits, total })
     }
 
     /// The question's vector and the passages nearest to it.
@@ -403,10 +383,56 @@ fn is_open(filters: &Filters) -> bool {
     asked == Filters::default()
 }
 
+/// What the words of a question found.
+struct ByWords {
+    words: Words,
+    sums: Sums,
+    item_sums: Sums,
+    hits: Vec<Hit>,
+    total: Total,
+}
+
+/// The words of a question and what they add up to.
+struct Said<'a> {
+    words: &'a Words,
+    sums: &'a Sums,
+    item_sums: &'a Sums,
+}
+
+/// The best passages of items that say what was asked only as a whole: none of their passages is
+/// among the best, and one of each has to be shown.
+fn whole_items(
+    view: &View,
+    said: &Said<'_>,
+    narrowing: &Narrowing,
+    found: &[Hit],
+    pool: usize,
+) -> Result<Vec<Hit>> {
+    let found: HashSet<Pid> = found.iter().map(|hit| hit.id.pid).collect();
+    let mut passages = Vec::new();
+    for item in view.items(said.words, said.item_sums, narrowing, pool / 2)? {
+        if !found.contains(&item.id.pid) {
+            passages.extend(view.beside(&item)?);
+        }
+    }
+    let scores = view.scores(said.words, said.sums, &passages)?;
+    let mut best: Vec<Hit> = Vec::new();
+    for (mut hit, score) in passages.into_iter().zip(scores) {
+        hit.score = score;
+        match best.last_mut().filter(|last| last.id.pid == hit.id.pid) {
+            // Of equal ones the last, as long as there is no better reason to choose.
+            Some(last) if score >= last.score => *last = hit,
+            Some(_) => {}
+            None => best.push(hit),
+        }
+    }
+    Ok(best)
+}
+
 /// Every passage that either side found, with what both sides say of it.
 fn weigh(
     view: &View,
-    words: &Words,
+    Said { words, sums, item_sums }: &Said<'_>,
     vector: Option<&[f32]>,
     by_words: Vec<Hit>,
     by_meaning: Vec<Hit>,
@@ -420,16 +446,12 @@ fn weigh(
         None => vec![None; by_words.len()],
     };
     let scores = match mode {
-        Mode::Hybrid => view.scores(words, &only_near)?,
+        Mode::Hybrid => view.scores(words, sums, &only_near)?,
         _ => vec![0.0; only_near.len()],
     };
     let whole = match mode {
         Mode::Vector => HashMap::new(),
-        _ => {
-            let pids: HashSet<Pid> =
-                by_words.iter().chain(&only_near).map(|hit| hit.id.pid).collect();
-            view.item_scores(words, &pids.into_iter().collect::<Vec<_>>())?
-        }
+        _ => view.item_scores(words, item_sums, by_words.iter().chain(&only_near))?,
     };
     let evidence = |hit: &Hit, passage: f32, cosine: Option<f32>| {
         let whole = whole.get(&hit.id.pid).copied().unwrap_or(0.0);

@@ -138,6 +138,23 @@ pub trait Prompts: Send + Sync {
         Ok(Arc::new(stored))
     }
 
+    /// Makes a prompt of the user's own out of one that cannot be changed: the patch gives its name
+    /// and whatever else is to be different.
+    fn copy_changed(&self, from: &Prompt, patch: Patch) -> Result<Arc<Stored>> {
+        let mut prompt = from.clone();
+        let now = Timestamp::now();
+        let name = prompt.name.clone();
+        patch.apply(&mut prompt, now)?;
+        if prompt.name == name {
+            return Err(taken(&name));
+        }
+        prompt.created = Some(now);
+        check_placeholders(&prompt)?;
+        let stored = Stored { prompt: prompt.clone(), origin: Origin::User };
+        self.add(vec![prompt])?;
+        Ok(Arc::new(stored))
+    }
+
     /// Makes a prompt of the user's own out of any prompt, a built-in above all.
     fn copy(&self, from: &str, to: &str) -> Result<Arc<Stored>> {
         let mut prompt = self.get(from)?.prompt.clone();
@@ -183,7 +200,7 @@ pub(crate) fn read_only(name: &str, verb: &str) -> Error {
         Code::InvalidParams,
         format!(
             "Cannot {verb} built-in prompt: {name} (create one of your own under another name, \
-             or copy it with `notewell prompt edit {name} --as NEW_NAME`)"
+             or copy it: update it with a `newName`, or `notewell prompt edit {name} --as NEW_NAME`)"
         ),
     )
 }

@@ -39,6 +39,25 @@ fn a_token_is_shown_once() {
 }
 
 #[test]
+fn doctor_tells_remarks_and_cards_as_notes() {
+    let home = Home::new();
+    let prompt = r#"{"name":"two words","title":"T","messages":[{"role":"user","content":{"type":"text","text":"x"}}]}"#;
+    std::fs::create_dir_all(home.data().join("prompts")).unwrap();
+    put(&home.data().join("prompts/user.jsonl"), prompt);
+    home.say(&["call", "create_note", r#"{"title":"札","content":"карточка"}"#]);
+    let out = home.say(&["doctor"]);
+    assert!(out.contains("note: `user.jsonl` line 1"), "{out}");
+    assert!(out.contains("note: 1 cards in `") && out.contains("cards.db"), "{out}");
+    assert!(out.contains("Nothing is wrong."), "{out}");
+    put(&home.data().join("cards.db"), "not a database, and long enough to be looked at as one");
+    for tail in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(home.data().join(format!("cards.db{tail}")));
+    }
+    let (ok, out, _) = home.run(&["doctor"]);
+    assert!(!ok && out.contains("wrong: the cards in `"), "{out}");
+}
+
+#[test]
 fn doctor_names_what_is_wrong() {
     let home = Home::new();
     home.note("broken.md", "---\ntitle: [oops\n---\nStill here.\n")

@@ -125,6 +125,87 @@ fn the_seeds_workflow_over_http() {
     assert_eq!(refused["error"]["code"], -32601, "{refused}");
 }
 
+/// The revision without a handshake: every request says for itself which protocol it speaks.
+#[test]
+fn the_seeds_workflow_without_a_handshake() {
+    let home = Home::new();
+    let mut client = home.stdio();
+    workflow(|request| {
+        let mut request: Value = serde_json::from_str(request).unwrap();
+        if request.get("params").is_none() {
+            request["params"] = json!({});
+        }
+        request["params"]["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        client.write(format!("{request}\n").as_bytes());
+        loop {
+            let mut message = client.read();
+            if message.get("id").is_some() {
+                // This era says of every result what it is; the rest is the seed's.
+                if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut) {
+                    result.retain(|name, _| {
+                        !["_meta", "resultType", "ttlMs", "cacheScope"].contains(&name.as_str())
+                    });
+                }
+                return message;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_change_is_told_once_and_takes_what_it_knows() {
+    let home = Home::new();
+    let mut client = home.stdio();
+    client.initialize();
+    let params = |text: &str| serde_json::from_str::<Value>(text).unwrap()["params"].clone();
+    let unknown = client.ask("prompts/delete", json!({"name": "code_review", "force": true}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    client.ask("prompts/create", params(CREATE));
+    // Longer than the look for changes of others.
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    client.ask("ping", json!({}));
+    let told = |client: &Client| {
+        let news = client.notices.iter();
+        news.filter(|n| n["method"] == "notifications/prompts/list_changed").count()
+    };
+    assert_eq!(told(&client), 1, "{:?}", client.notices);
+    client.ask("prompts/delete", params(DELETE));
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    client.ask("ping", json!({}));
+    assert_eq!(told(&client), 2, "{:?}", client.notices);
+}
+
+#[test]
+fn a_built_in_is_copied_by_an_update_with_a_new_name() {
+    let home = Home::new();
+    let mut client = home.stdio();
+    client.initialize();
+    let refused = client.refused("update_prompt", json!({"name": "code_review", "title": "x"}));
+    assert!(refused["message"].as_str().unwrap().contains("newName"), "{refused}");
+    let made = client.call(
+        "update_prompt",
+        json!({"name": "code_review", "newName": "моя_проверка", "title": "Моя проверка"}),
+    );
+    assert_eq!(made["content"][0]["text"], "Created prompt: моя_проверка (a copy of code_review)");
+    let again = json!({"name": "code_review", "newName": "моя_проверка"});
+    assert_eq!(
+        client.refused("update_prompt", again)["message"],
+        "Prompt already exists: моя_проверка"
+    );
+    let get = |client: &mut Client, name: &str| {
+        client.ask("prompts/get", json!({"name": name, "arguments": {"code": "日本"}}))["result"]
+            .clone()
+    };
+    let (copy, original) = (get(&mut client, "моя_проверка"), get(&mut client, "code_review"));
+    assert_eq!(copy["messages"], original["messages"]);
+    client.call("delete_prompt", json!({"name": "моя_проверка"}));
+    assert_eq!(get(&mut client, "code_review"), original);
+}
+
 #[test]
 fn the_tools_do_the_same() {
     let home = Home::new();

@@ -66,7 +66,7 @@ pub(super) fn find(
             }
         }
     }
-    let scores = view.scores(&words, &hits)?;
+    let scores = view.scores(&words, &view.sums(&words)?, &hits)?;
     let cosines = match &vector {
         Some(vector) => view.cosines(vector, &hits)?,
         None => vec![None; hits.len()],

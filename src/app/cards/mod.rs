@@ -72,6 +72,14 @@ impl CardRoom {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many cards there are; `None` while no card was ever made.
+    pub fn count(&self) -> Result<Option<usize>> {
+        match self.own && !self.path.exists() {
+            true => Ok(None),
+            false => Ok(Some(self.store()?.stamps()?.len())),
+        }
+    }
+
     /// The database, opened now if it is not yet.
     pub fn store(&self) -> Result<Arc<dyn Cards>> {
         let mut state = self.state();

@@ -1,7 +1,10 @@
 //! Changing the user's prompts: the file first, then the registry that search follows, then the
 //! news to every connection. The messages are seed 002's.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{PoisonError, atomic::Ordering},
+};
 
 use super::{Imported, document::stamp};
 use crate::{
@@ -23,8 +26,13 @@ impl App {
 
     pub fn update_prompt(&self, patch: Patch) -> Result<String> {
         let before = patch.name.clone().unwrap_or_default();
+        let built_in = self.prompts.find(&before)?.is_some_and(|found| !found.origin.is_user());
         let stored = self.prompts.update(patch)?;
         self.register_prompt(&stored.prompt.name)?;
+        if built_in {
+            self.tell_prompts();
+            return Ok(format!("Created prompt: {} (a copy of {before})", stored.prompt.name));
+        }
         if before != stored.prompt.name {
             self.register_prompt(&before)?;
         }
@@ -57,6 +65,12 @@ impl App {
 
     /// Tells the registry of one name: all of a large library would take longer than the change.
     fn register_prompt(&self, name: &str) -> Result<()> {
+        let version = self.prompts.version()?;
+        let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // With this change told, the registry knows all, unless another came in between.
+        if seen.is_some_and(|seen| seen + 1 == version) {
+            *seen = Some(version);
+        }
         match self.prompts.find(name)? {
             // Found under another spelling of the name, it is registered under its own.
             Some(stored) => {
@@ -69,6 +83,11 @@ impl App {
 
     fn tell_prompts(&self) {
         self.wake_index();
-        self.events.send(&Event::Prompts);
+        // Each change is told once, by whoever sees it first.
+        if let Ok(version) = self.prompts.version()
+            && self.prompts_told.swap(version, Ordering::AcqRel) != version
+        {
+            self.events.send(&Event::Prompts);
+        }
     }
 }

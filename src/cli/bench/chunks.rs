@@ -10,7 +10,6 @@ use std::{
 };
 
 use serde_json::json;
-use tempfile::TempDir;
 
 use super::{
     config,
@@ -22,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     config::EmbedProvider,
-    domain::{Caller, Chunk, Document, Error, Filters, Pid, Progress, Result},
+    domain::{Caller, Chunk, Document, Error, Filters, Kind, Pid, Progress, Result},
     index::{self, Asked, Embed, Index, Source},
     search::{self, Engine, Mode, Options},
     store::{
@@ -77,12 +76,13 @@ impl Source for Shelf {
     }
 }
 
-pub fn run(count: u64, seed: u64, bar: &dyn Progress, folder: &TempDir) -> Result<Report> {
+/// What `folder` has from a run before is used again.
+pub fn run(count: u64, seed: u64, bar: &dyn Progress, folder: &Path) -> Result<Report> {
     let notes = count.div_ceil(u64::from(PASSAGES)).max(1) as i64;
     let count = notes as u64 * u64::from(PASSAGES);
     let mut report = Report::new(format!("Search over {count} passages of {notes} notes"));
     let corpus = Arc::new(Corpus::new(seed, PASSAGES));
-    let library = folder.path().join("library");
+    let library = folder.join("library");
     let (app, shelf) = build(&library, notes, &corpus, bar, &mut report)?;
     let per_million = |bytes: u64| Some(bytes * 1_000_000 / count);
     report.megabytes("index on disk", Some(process::size(&library.join("index"))), Goal::None);
@@ -116,7 +116,7 @@ pub fn run(count: u64, seed: u64, bar: &dyn Progress, folder: &TempDir) -> Resul
     report.times("one changed note, found by the next search", &changed, Goal::None, Goal::None);
 
     let ours = (words, terms);
-    against(&app, &ours, notes, &corpus, bar, &folder.path().join("rivals"), &mut report)?;
+    against(&app, &ours, notes, &corpus, bar, &folder.join("rivals"), &mut report)?;
     Ok(report)
 }
 
@@ -178,8 +178,11 @@ fn build(
     let Some(model) = app.model() else {
         return Err(Error::internal("the embedded model is not there"));
     };
-    app.store.pages.add_vault(VAULT, folder, false)?;
-    let pids: Vec<i64> = (1..=notes).collect();
+    let known = app.store.items.count(Some(Kind::Page))? as i64;
+    if known == 0 {
+        app.store.pages.add_vault(VAULT, folder, false)?;
+    }
+    let pids: Vec<i64> = (known + 1..=notes).collect();
     for batch in pids.chunks(2_000) {
         bar.report(batch[0] as u64, Some(notes as u64), "registering notes");
         let changes: Result<Vec<PageChange>> = batch
@@ -289,7 +292,8 @@ fn best_terms(app: &App, question: &str) -> Result<()> {
     let view = app.index.view()?;
     let filters = Filters::default();
     let words = view.words(question)?;
-    view.lexical(&words, &view.narrow(&Asked::by(&filters))?, 10).map(drop)
+    let sums = view.sums(&words)?;
+    view.lexical(&words, &sums, &view.narrow(&Asked::by(&filters))?, 10).map(drop)
 }
 
 /// Adds a passage to a note, and finds it.
@@ -315,7 +319,7 @@ mod tests {
     #[test]
     fn a_small_one_finds_its_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let report = run(60, 1, &Silent, &folder).unwrap();
+        let report = run(60, 1, &Silent, folder.path()).unwrap();
         let json = super::super::report::json(&[report]);
         let figures = json["benches"][0]["figures"].as_array().unwrap();
         let has = |what: &str| {

@@ -15,7 +15,7 @@ mod rivals;
 mod start;
 mod vaults;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tempfile::TempDir;
@@ -48,6 +48,9 @@ pub struct Bench {
     /// What words, documents and questions are made from
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
+    /// Keep what --chunks builds here, for the next run
+    #[arg(long, value_name = "DIR", requires = "chunks")]
+    keep: Option<PathBuf>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -62,7 +65,12 @@ impl Bench {
             reports.push(vaults::run(vault, &bar, &throwaway(common)?)?);
         }
         if let Some(count) = self.chunks {
-            reports.push(chunks::run(count, self.seed, &bar, &throwaway(common)?)?);
+            let folder = throwaway(common)?;
+            let folder = match &self.keep {
+                Some(keep) => keep.join(format!("{count}-{}", self.seed)),
+                None => folder.path().to_owned(),
+            };
+            reports.push(chunks::run(count, self.seed, &bar, &folder)?);
         }
         if let Some(count) = self.cards {
             reports.push(cards::run(count, self.seed, &bar, &throwaway(common)?)?);

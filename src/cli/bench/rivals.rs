@@ -33,6 +33,10 @@ impl Rivals {
     /// Indexes the whole corpus twice.
     pub fn build(folder: &Path, notes: i64, corpus: &Corpus, bar: &dyn Progress) -> Result<Self> {
         let (tantivy, sqlite) = ("build raw tantivy", "build FTS5");
+        let done = folder.join("done");
+        if done.exists() {
+            return Self::open(folder);
+        }
         std::fs::create_dir_all(folder.join("tantivy")).doing(tantivy)?;
         let mut schema = Schema::builder();
         let indexing = TextFieldIndexing::default()
@@ -75,7 +79,18 @@ impl Rivals {
             .doing(sqlite)?;
         writer.commit().doing(tantivy)?;
         writer.wait_merging_threads().doing(tantivy)?;
+        std::fs::File::create(done).doing(tantivy)?;
         let reader = index.reader().doing(tantivy)?;
+        Ok(Self { reader, field, database })
+    }
+
+    /// What an earlier run built.
+    fn open(folder: &Path) -> Result<Self> {
+        let what = "open the rivals";
+        let index = tantivy::Index::open_in_dir(folder.join("tantivy")).doing(what)?;
+        let field = index.schema().get_field("text").doing(what)?;
+        let reader = index.reader().doing(what)?;
+        let database = Connection::open(folder.join("fts5.db")).doing(what)?;
         Ok(Self { reader, field, database })
     }
 

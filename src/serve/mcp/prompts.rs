@@ -1,6 +1,7 @@
 //! Prompts as the protocol tells them, and seed 002's methods that change them.
 
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -46,6 +47,13 @@ pub fn rendered(rendered: Rendered) -> Result<GetPromptResult> {
     Ok(result)
 }
 
+/// What `prompts/delete` takes. A name that is missing is told in the store's own words.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    name: Option<String>,
+}
+
 /// The methods that change prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
@@ -73,8 +81,8 @@ impl Change {
             Self::Create => app.create_prompt(Draft::parse(params)?),
             Self::Update => app.update_prompt(Patch::parse(params)?),
             Self::Delete => {
-                let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-                app.delete_prompt(name)
+                let named: Named = serde_json::from_value(params).map_err(Error::invalid_params)?;
+                app.delete_prompt(&named.name.unwrap_or_default())
             }
         }
     }

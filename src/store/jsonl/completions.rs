@@ -11,7 +11,10 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::replace::{Fresh, Lock};
+use super::{
+    replace::{Fresh, Lock},
+    stamp::Stamp,
+};
 use crate::domain::{Result, error::Doing};
 
 const PER_ARGUMENT: usize = 20;
@@ -24,13 +27,13 @@ type Used = Map<String, Value>;
 
 pub struct Completions {
     file: Option<PathBuf>,
-    /// Used when there is no file.
-    memory: Mutex<Used>,
+    /// What was read or written last, and of which state of the file; all there is without one.
+    memory: Mutex<(Option<Stamp>, Used)>,
 }
 
 impl Completions {
     pub fn new(file: Option<PathBuf>) -> Self {
-        Self { file, memory: Mutex::new(Used::new()) }
+        Self { file, memory: Mutex::default() }
     }
 
     pub fn remember(&self, prompt: &str, values: &Map<String, Value>) -> Result<()> {
@@ -43,26 +46,34 @@ impl Completions {
         if values.is_empty() {
             return Ok(());
         }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = &self.file else {
-            add(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner), prompt, &values);
+            add(&mut memory.1, prompt, &values);
             return Ok(());
         };
+        // A caller who asks for the same again waits for nothing.
+        if self.refresh(&mut memory).is_ok() && is_latest(&memory.1, prompt, &values) {
+            return Ok(());
+        }
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).doing(format!("create `{}`", folder.display()))?;
         }
         let _lock = Lock::take(&file.with_extension("lock"))?;
-        let mut used = self.load()?;
-        let before = used.clone();
-        add(&mut used, prompt, &values);
-        if used == before {
-            return Ok(());
-        }
-        Fresh::write(file, Value::Object(used).to_string().as_bytes())?.put_in_place()
+        self.refresh(&mut memory)?;
+        add(&mut memory.1, prompt, &values);
+        let text = serde_json::to_vec(&memory.1).doing("write the values used before")?;
+        // Not known again until it is on its way.
+        memory.0 = None;
+        let mut fresh = Fresh::write_lightly(file, &text)?;
+        fresh.put_in_place()?;
+        memory.0 = Stamp::of_own(file, fresh.modified).ok().flatten();
+        Ok(())
     }
 
     pub fn complete(&self, prompt: &str, argument: &str, prefix: &str) -> Result<Vec<String>> {
-        let used = self.load()?;
-        let values = used.get(prompt).and_then(|arguments| arguments.get(argument));
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        self.refresh(&mut memory)?;
+        let values = memory.1.get(prompt).and_then(|arguments| arguments.get(argument));
         let values = values.and_then(Value::as_array).into_iter().flatten();
         let prefix = prefix.to_lowercase();
         Ok(values
@@ -72,17 +83,32 @@ impl Completions {
             .collect())
     }
 
-    fn load(&self) -> Result<Used> {
-        let Some(file) = &self.file else {
-            return Ok(self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        };
-        match fs::read(file) {
-            // A damaged file is no loss: it starts anew.
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Used::new()),
-            Err(error) => Err(error).doing(format!("read `{}`", file.display())),
+    /// Reads the file if it is not the one that is known.
+    fn refresh(&self, (known, used): &mut (Option<Stamp>, Used)) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let what = || format!("read `{}`", file.display());
+        let now = Stamp::of(file).doing(what())?;
+        if let (Some(known), Some(now)) = (&*known, &now)
+            && known.matches(now)
+        {
+            return Ok(());
         }
+        *used = match fs::read(file) {
+            // A damaged file is no loss: it starts anew.
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Used::new(),
+            Err(error) => return Err(error).doing(what()),
+        };
+        *known = now;
+        Ok(())
     }
+}
+
+/// Whether these are the latest values already, of the prompt that was used last.
+fn is_latest(used: &Used, prompt: &str, values: &[(&String, &str)]) -> bool {
+    let Some((last, arguments)) = used.iter().next_back() else { return false };
+    let latest = |argument: &str| arguments.get(argument)?.get(0)?.as_str();
+    last == prompt && values.iter().all(|(argument, value)| latest(argument) == Some(*value))
 }
 
 fn add(used: &mut Used, prompt: &str, values: &[(&String, &str)]) {

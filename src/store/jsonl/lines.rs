@@ -83,10 +83,14 @@ impl Lines {
         Self(lines)
     }
 
+    /// The bytes of the file, line by line.
+    pub fn raw(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(|line| &*line.raw)
+    }
+
+    #[cfg(test)]
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.0.iter().map(|line| line.raw.len()).sum());
-        self.0.iter().for_each(|line| bytes.extend_from_slice(&line.raw));
-        bytes
+        self.raw().collect::<Vec<_>>().concat()
     }
 
     /// The line that counts for a name: the first of several.

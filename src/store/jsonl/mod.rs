@@ -26,6 +26,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -150,7 +151,7 @@ impl JsonlPrompts {
                 (state.user.lines.clone(), state.snapshot.clone(), state.user.stamp)
             };
             let outcome = edit(&mut lines, &snapshot)?;
-            let mut fresh = Fresh::write(&target, &lines.bytes())?;
+            let mut fresh = Fresh::write(&target, lines.raw())?;
             self.reached(Step::Written);
             let still = Stamp::of(&file).doing(format!("look at `{}`", file.display()))?;
             let untouched = match (&seen, &still) {
@@ -174,7 +175,7 @@ impl JsonlPrompts {
             let folder = target.parent().unwrap_or(&self.folder);
             replace::sync_folder(folder).doing(format!("sync `{}`", folder.display()))?;
             self.reached(Step::Synced);
-            self.adopt(lines, &target);
+            self.adopt(lines, &target, fresh.modified);
             // The change stands; an old backup too many is no reason to call it failed.
             if let Err(error) = self.backups.prune(backup.as_deref()) {
                 tracing::warn!(?error, "could not remove old backups of prompts");
@@ -186,9 +187,10 @@ impl JsonlPrompts {
     }
 
     /// Takes over what was just written, without reading it again.
-    fn adopt(&self, lines: Lines, target: &Path) {
+    fn adopt(&self, lines: Lines, target: &Path, modified: SystemTime) {
         let mut state = self.state();
-        state.user = Read { stamp: Stamp::of(target).ok().flatten(), lines };
+        let stamp = Stamp::of_own(target, modified).ok().flatten();
+        state.user = Read { stamp, lines };
         state.publish();
     }
 
@@ -309,7 +311,13 @@ impl Prompts for JsonlPrompts {
             ));
         }
         // The plain refusals come before anything is created on disk.
-        writable(&*self.now()?, &name, "update")?;
+        let snapshot = self.now()?;
+        if let (Err(_), Some(found), Some(_)) =
+            (writable(&snapshot, &name, "update"), snapshot.look_up(&name), &patch.new_name)
+        {
+            return self.copy_changed(&found.prompt, patch);
+        }
+        writable(&snapshot, &name, "update")?;
         let (stored, _) = self.change(|lines, snapshot| {
             let found = writable(snapshot, &name, "update")?;
             let at = lines.position(&found.prompt.name).ok_or_else(|| not_found(&name))?;

@@ -3,17 +3,20 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Write},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
+
+use super::stamp::moment;
 
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a writer waits for the others.
 const PATIENCE: Duration = Duration::from_secs(60);
+const BUFFER: usize = 256 << 10;
 
 /// Holds the lock until dropped, or until the process ends, however it ends.
 #[derive(Debug)]
@@ -59,27 +62,50 @@ impl Lock {
 pub struct Fresh {
     path: PathBuf,
     target: PathBuf,
+    /// What its time of change was set to.
+    pub modified: SystemTime,
     done: bool,
 }
 
 impl Fresh {
-    /// Only under the lock: what an earlier writer left when it died is removed first.
-    pub fn write(target: &Path, bytes: &[u8]) -> Result<Self> {
+    /// A file that is on the disk when this returns. Only under the lock: what an earlier writer
+    /// left when it died is removed first.
+    pub fn write<'a>(target: &Path, parts: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
+        Self::make(target, parts, true)
+    }
+
+    /// A file that a power cut may lose, but not tear: for what is no loss.
+    pub fn write_lightly(target: &Path, bytes: &[u8]) -> Result<Self> {
+        Self::make(target, std::iter::once(bytes), false)
+    }
+
+    fn make<'a>(
+        target: &Path,
+        content: impl Iterator<Item = &'a [u8]>,
+        durable: bool,
+    ) -> Result<Self> {
         let (folder, name) = parts(target)?;
         remove_leftovers(folder, name);
         let path = folder.join(format!("{}{}", leftover_prefix(name), std::process::id()));
-        let fresh = Self { path, target: target.to_owned(), done: false };
-        fresh.fill(bytes).doing(format!("write `{}`", fresh.path.display()))?;
+        let fresh = Self { path, target: target.to_owned(), modified: moment(), done: false };
+        fresh.fill(content, durable).doing(format!("write `{}`", fresh.path.display()))?;
         Ok(fresh)
     }
 
-    fn fill(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.path)?;
+    fn fill<'a>(&self, content: impl Iterator<Item = &'a [u8]>, durable: bool) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).create_new(true).open(&self.path)?;
         if let Ok(metadata) = fs::metadata(&self.target) {
             file.set_permissions(metadata.permissions())?;
         }
-        file.write_all(bytes)?;
-        file.sync_all()
+        // One large copy of a large file would cost more than the writing.
+        let mut writer = BufWriter::with_capacity(BUFFER, &file);
+        for part in content {
+            writer.write_all(part)?;
+        }
+        writer.flush()?;
+        drop(writer);
+        file.set_modified(self.modified)?;
+        if durable { file.sync_all() } else { Ok(()) }
     }
 
     /// Renames it over the old file. From here on every reader sees the new content.

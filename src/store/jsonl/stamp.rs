@@ -45,6 +45,17 @@ impl Stamp {
         Self { identity, length: metadata.len(), modified, changed, settled }
     }
 
+    /// The stamp of a file that was just written here and given `modified`: a moment that the
+    /// system's own clock, which ticks, does not give to a later change. So it is trusted at once,
+    /// where the file system kept the moment as it is.
+    pub fn of_own(path: &Path, modified: SystemTime) -> io::Result<Option<Self>> {
+        let stamp = Self::of(path)?;
+        Ok(stamp.map(|stamp| Self {
+            settled: stamp.settled || stamp.modified == Some(modified),
+            ..stamp
+        }))
+    }
+
     /// The same file in the same state as far as anyone can tell.
     pub fn matches(&self, now: &Stamp) -> bool {
         self.settled && Self { settled: true, ..*now } == *self
@@ -53,5 +64,35 @@ impl Stamp {
     /// The same file in the same state, unless it changed within one tick of the clock.
     pub fn looks_like(&self, now: &Stamp) -> bool {
         Self { settled: self.settled, ..*now } == *self
+    }
+}
+
+/// Now, in whole microseconds: what every file system with a fine clock can keep.
+pub fn moment() -> SystemTime {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let micros = u64::try_from(since.as_micros()).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_micros(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Even a change of the same length within one tick of the clock.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a careless program is what is played here")]
+    fn a_change_to_our_own_file_is_seen_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for _ in 0..50 {
+            let written = moment();
+            std::fs::write(&path, "ours").unwrap();
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(written).unwrap();
+            let own = Stamp::of_own(&path, written).unwrap().unwrap();
+            assert!(own.matches(&Stamp::of(&path).unwrap().unwrap()));
+            std::fs::write(&path, "edit").unwrap();
+            assert!(!own.matches(&Stamp::of(&path).unwrap().unwrap()));
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Change a prompt's given fields (as in create_prompt); null clears one.
+/// Change a prompt's given fields (as in create_prompt); null clears one. A built-in with newName is copied.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdatePrompt {

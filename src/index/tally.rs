@@ -1,0 +1,200 @@
+//! A question's words against every passage, one word after the other: each posting adds to the sum
+//! of its passage. For the some ten thousand postings that a question usually has this beats
+//! skipping, which has to keep a list for every word and field in step; and everything else that a
+//! search wants to know falls out of it: the score of any passage, and how many match.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use tantivy::{
+    DocAddress, DocId, Score, Searcher, Term,
+    query::Bm25Weight,
+    schema::{Field, IndexRecordOption},
+};
+
+use super::narrow::Narrowing;
+use crate::domain::{Result, error::Doing};
+
+/// Postings that are worth adding up: some ten milliseconds. A question with more is answered by
+/// skipping.
+pub(super) const MOST_POSTINGS: u64 = 4_000_000;
+/// Sums that are looked at together when the best are sought.
+const STRIDE: usize = 16;
+
+/// A word in one field.
+#[derive(Debug, Clone)]
+pub(super) struct Clause {
+    pub(super) term: Term,
+    pub(super) field: Field,
+    pub(super) weight: f32,
+    /// In how many documents its rarity says it is.
+    pub(super) frequency: u64,
+    /// How many postings it has.
+    pub(super) postings: u64,
+}
+
+/// What the words of a question add up to in every passage, or in every item; empty when they have
+/// too many postings.
+pub struct Sums {
+    segments: Option<Vec<Vec<Score>>>,
+}
+
+impl Sums {
+    /// `documents` is what rarity and average lengths are taken over.
+    pub(super) fn of(searcher: &Searcher, clauses: &[Clause], documents: u64) -> Result<Self> {
+        if clauses.iter().map(|clause| clause.postings).sum::<u64>() > MOST_POSTINGS {
+            return Ok(Self { segments: None });
+        }
+        let what = "search the words";
+        let mut weights = Vec::with_capacity(clauses.len());
+        let mut lengths: Vec<(Field, Score)> = Vec::new();
+        for clause in clauses {
+            let known = lengths.iter().find(|(field, _)| *field == clause.field);
+            let average = match known {
+                Some((_, average)) => *average,
+                None => {
+                    let average = average(searcher, clause.field, documents)?;
+                    lengths.push((clause.field, average));
+                    average
+                }
+            };
+            let frequency = clause.frequency.min(documents);
+            weights.push(
+                Bm25Weight::for_one_term_without_explain(frequency, documents, average)
+                    .boost_by(clause.weight),
+            );
+        }
+        let mut segments = Vec::with_capacity(searcher.segment_readers().len());
+        for segment in searcher.segment_readers() {
+            let mut sums = vec![0.0; segment.max_doc() as usize];
+            for (clause, weight) in clauses.iter().zip(&weights) {
+                let terms = segment.inverted_index(clause.field).doing(what)?;
+                let Some(mut block) = terms
+                    .read_block_postings(&clause.term, IndexRecordOption::WithFreqs)
+                    .doing(what)?
+                else {
+                    continue;
+                };
+                let lengths = segment.get_fieldnorms_reader(clause.field).doing(what)?;
+                while !block.docs().is_empty() {
+                    for (doc, times) in block.docs().iter().zip(block.freqs()) {
+                        sums[*doc as usize] += weight.score(lengths.fieldnorm_id(*doc), *times);
+                    }
+                    block.advance();
+                }
+            }
+            segments.push(sums);
+        }
+        Ok(Self { segments: Some(segments) })
+    }
+
+    /// As if the postings were too many.
+    #[cfg(test)]
+    pub(super) fn unknown() -> Self {
+        Self { segments: None }
+    }
+
+    /// Whether the postings were too many.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.segments.is_none()
+    }
+
+    /// What a passage scores; 0 when it has none of the words.
+    pub(super) fn at(&self, address: DocAddress) -> Score {
+        self.segment(address.segment_ord)[address.doc_id as usize]
+    }
+
+    pub(super) fn segment(&self, ordinal: u32) -> &[Score] {
+        self.segments.as_ref().map_or(&[], |segments| segments[ordinal as usize].as_slice())
+    }
+
+    /// The best `limit` of those that may be answered, best first.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn best(
+        &self,
+        searcher: &Searcher,
+        narrowing: &Narrowing,
+        limit: usize,
+    ) -> Vec<(Score, DocAddress)> {
+        let mut all = Vec::new();
+        for (ordinal, segment) in (0u32..).zip(searcher.segment_readers()) {
+            let mut heap = Heap::new(limit);
+            let mut floor = 0.0;
+            for (stride, sums) in self.segment(ordinal).chunks(STRIDE).enumerate() {
+                if sums.iter().fold(0.0, |most: Score, sum| most.max(*sum)) <= floor {
+                    continue;
+                }
+                for (doc, sum) in ((stride * STRIDE) as DocId..).zip(sums) {
+                    let passes =
+                        *sum > floor && narrowing.passes(ordinal, doc) && !segment.is_deleted(doc);
+                    if passes {
+                        heap.push(*sum, doc);
+                        floor = heap.floor().max(0.0);
+                    }
+                }
+            }
+            all.extend(heap.into_addresses(ordinal));
+        }
+        all.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        all.truncate(limit);
+        all
+    }
+}
+
+fn average(searcher: &Searcher, field: Field, documents: u64) -> Result<Score> {
+    let mut tokens = 0;
+    for segment in searcher.segment_readers() {
+        tokens += segment.inverted_index(field).doing("measure the passages")?.total_num_tokens();
+    }
+    Ok(tokens as Score / documents.max(1) as Score)
+}
+
+/// Scores are never NaN, so they have an order; of equal ones the earlier passage is better.
+#[derive(PartialEq)]
+struct Scored(Score, Reverse<DocId>);
+
+impl Eq for Scored {}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Scored {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0).then_with(|| self.1.cmp(&other.1))
+    }
+}
+
+/// The best of a segment.
+pub(super) struct Heap {
+    limit: usize,
+    kept: BinaryHeap<Reverse<Scored>>,
+}
+
+impl Heap {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, kept: BinaryHeap::with_capacity(limit + 1) }
+    }
+
+    pub(super) fn push(&mut self, score: Score, doc: DocId) {
+        self.kept.push(Reverse(Scored(score, Reverse(doc))));
+        if self.kept.len() > self.limit {
+            self.kept.pop();
+        }
+    }
+
+    /// What a passage must exceed to matter.
+    pub(super) fn floor(&self) -> Score {
+        match self.kept.peek() {
+            Some(Reverse(Scored(score, _))) if self.kept.len() == self.limit => *score,
+            _ => Score::MIN,
+        }
+    }
+
+    pub(super) fn into_addresses(self, ordinal: u32) -> impl Iterator<Item = (Score, DocAddress)> {
+        self.kept
+            .into_iter()
+            .map(move |Reverse(Scored(score, Reverse(doc)))| (score, DocAddress::new(ordinal, doc)))
+    }
+}
