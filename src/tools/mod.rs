@@ -55,6 +55,8 @@ pub enum Effect {
     Adds,
     /// Sets something: a repeat changes nothing more.
     Sets,
+    /// Brings something in from outside the library: a repeat changes nothing more.
+    Fetches,
     /// Flips or replaces in a way that a repeat does not restore.
     Toggles,
     /// Takes something away: a repeat finds it gone.

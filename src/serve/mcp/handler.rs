@@ -442,12 +442,11 @@ fn tool(listed: Listed) -> Tool {
     let read_only = listed.effect == Effect::Reads;
     let mut annotations = ToolAnnotations::with_title(listed.title.clone())
         .read_only(read_only)
-        // What a tool reaches is the person's own library.
-        .open_world(false);
+        .open_world(listed.effect == Effect::Fetches);
     if !read_only {
         annotations = annotations
             .destructive(matches!(listed.effect, Effect::Destroys))
-            .idempotent(matches!(listed.effect, Effect::Sets | Effect::Destroys));
+            .idempotent(matches!(listed.effect, Effect::Sets | Effect::Fetches | Effect::Destroys));
     }
     tool.title = Some(listed.title);
     tool.annotations = Some(annotations);

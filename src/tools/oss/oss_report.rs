@@ -78,7 +78,7 @@ impl Tool for OssReport {
     const TITLE: &'static str = "Report on a repository";
     const TOOLSET: Toolset = Toolset::Bookmarks;
     const ACCESS: Access = Access::Owner;
-    const EFFECT: Effect = Effect::Sets;
+    const EFFECT: Effect = Effect::Fetches;
     type Answer = Found;
 
     fn call(self, cx: &Cx<'_>) -> Result<Found> {
