@@ -136,8 +136,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         }
         if !occurs.is_empty() {
             known.insert(typed);
-            let weight =
-                tokens::weight(token.kind) * times.get(&token.term).copied().unwrap_or(1.0);
+            let weight = tokens::weight(&token) * times.get(&token.term).copied().unwrap_or(1.0);
             found.push((most, token.term, weight, occurs));
         } else if token.kind == Kind::Word {
             missing.push((typed, token.term));

@@ -45,8 +45,10 @@ pub(super) fn language(document: &Document) -> Lang {
 }
 
 /// What a term of a question counts, by how it came about; measured on the judged sets.
-pub(super) fn weight(kind: Kind) -> f32 {
-    match kind {
+pub(super) fn weight(term: &Term) -> f32 {
+    match term.kind {
+        // What is left of `e.g.`, of an initial or of a formula says little by itself.
+        Kind::Word if is_letter(&term.term) => 0.3,
         Kind::Word | Kind::Gram | Kind::Emoji | Kind::Whole => 1.0,
         // A single character of a word that its pairs say better.
         Kind::Single => 0.5,
@@ -54,6 +56,11 @@ pub(super) fn weight(kind: Kind) -> f32 {
         Kind::Form(_) | Kind::Variant => 0.5,
         Kind::Part => 0.3,
     }
+}
+
+fn is_letter(term: &str) -> bool {
+    let mut chars = term.chars();
+    matches!((chars.next(), chars.next()), (Some(c), None) if c.is_alphabetic())
 }
 
 /// The terms of a question, in order. English and Russian words that only hold a sentence together

@@ -520,10 +520,12 @@ fn group(mut candidates: Vec<Candidate>, mode: Mode) -> Vec<Group> {
 impl Group {
     fn show(&self, view: &View, mode: Mode, terms: &HashSet<&str>) -> Result<Found> {
         let best = &self.best;
-        let head = view.passage(&best.hit)?;
+        let mut head = None;
         let mut matches = Vec::with_capacity(MATCHES);
         for candidate in self.candidates.iter().take(MATCHES) {
             let passage = view.passage(&candidate.hit)?;
+            // Any passage of an item says what the item is called.
+            head.get_or_insert_with(|| (passage.kind, passage.title.clone(), passage.path.clone()));
             let (snippet, marks) = snippet(&passage, terms);
             matches.push(Match {
                 id: candidate.hit.id,
@@ -533,11 +535,18 @@ impl Group {
                 relevance: candidate.evidence.relevance(mode),
             });
         }
+        let (kind, title, path) = match head {
+            Some(head) => head,
+            None => {
+                let passage = view.passage(&best.hit)?;
+                (passage.kind, passage.title, passage.path)
+            }
+        };
         Ok(Found {
             pid: best.hit.id.pid,
-            kind: head.kind,
-            title: head.title,
-            path: head.path,
+            kind,
+            title,
+            path,
             relevance: best.evidence.relevance(mode),
             score: best.score,
             evidence: best.evidence,

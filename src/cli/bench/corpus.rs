@@ -145,13 +145,13 @@ impl Corpus {
         text
     }
 
-    /// A question in the words of some document: 4 to 8 of them, frequent ones among them, as people
-    /// ask.
+    /// A question in the words of a text: 6 to 14 different ones, as frequent as they are there, so
+    /// that a third of them are the words that hold every sentence together.
     pub fn question(&self, number: u64) -> String {
         let mut random =
             Random::new(self.seed.rotate_left(17) ^ number.wrapping_mul(0xD6E8_FEB8_6659_FD93));
         let tongue = &self.tongues[random.below(3)];
-        let words = 4 + random.below(5);
+        let words = 6 + random.below(9);
         let mut asked: Vec<&str> = Vec::new();
         while asked.len() < words {
             let word = self.word(tongue, &mut random);

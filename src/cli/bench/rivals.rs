@@ -16,7 +16,7 @@ use tantivy::{
 use super::corpus::Corpus;
 use crate::{
     domain::{Document, Progress, Result, error::Doing},
-    text::{self, Analyser, Mode},
+    text::{self, Analyser, Kind, Mode},
 };
 
 /// What the writer of raw tantivy may keep in memory.
@@ -122,6 +122,18 @@ impl Rivals {
         let rows = statement.query_map([question], |row| row.get::<_, i64>(0)).doing(what)?;
         rows.collect::<rusqlite::Result<Vec<i64>>>().doing(what).map(drop)
     }
+}
+
+/// The terms of every word of a question, each once.
+pub fn every_word(question: &str) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    let terms = Analyser::new().terms(question, None, Mode::Query);
+    terms
+        .into_iter()
+        .filter(|term| !matches!(term.kind, Kind::Form(_) | Kind::Variant | Kind::Part))
+        .map(|term| term.term)
+        .filter(|term| seen.insert(term.clone()))
+        .collect()
 }
 
 /// Title, heading and text of each passage as terms with a space between.
