@@ -130,7 +130,7 @@ pub fn identify(text: &str) -> Option<String> {
         Some(phrase) => !plain.contains(phrase),
         None => plain.contains(*phrase),
     };
-    if let Some((spdx, _)) = TEXTS.iter().find(|(_, phrases)| phrases.iter().all(|p| holds(p))) {
+    if let Some((spdx, _)) = TEXTS.iter().find(|(_, phrases)| phrases.iter().all(&holds)) {
         return Some((*spdx).to_owned());
     }
     let tag = text.lines().find_map(|line| line.split_once("SPDX-License-Identifier:"));
