@@ -30,8 +30,12 @@ impl Index {
         bar.finish();
         let status = app.status()?;
         out::say(format_args!(
-            "{} pages, {} cards, {} prompts: {} passages, all of them in the index",
-            status.pages, status.cards, status.prompts, status.passages
+            "{} pages, {} cards, {} bookmarks, {} prompts: {} passages, all of them in the index",
+            status.pages,
+            status.cards,
+            status.bookmarks,
+            status.prompts,
+            status.passages
         ));
         if let Some((done, total)) = status.vectors {
             out::say(format_args!("vectors: {done} of {total}"));
