@@ -78,6 +78,8 @@ pub struct Reply {
     /// How probable it is that the library answers the question, 0 to 1.
     pub confidence: f32,
     pub method: Method,
+    /// A part of the library could not be looked at, as the notes say.
+    pub partial: bool,
     /// The passage that came nearest to an answer.
     pub nearest: Option<Candidate>,
     /// What the reader has to know about the answer.
@@ -92,7 +94,7 @@ impl Reply {
     /// The answer as a text; with the number of the source after each sentence, if wanted.
     pub fn text(&self, numbered: bool) -> String {
         if !self.is_answer() {
-            return not_in_your_notes(self.lang).to_owned();
+            return not_in_your_notes(self.lang, self.partial).to_owned();
         }
         let mut text = String::new();
         for Said { text: sentence, source } in &self.said {
@@ -114,13 +116,17 @@ fn is_wide(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{9FFF}' | '\u{FF00}'..='\u{FFEF}')
 }
 
-/// That the library does not say, in the language of the question.
-pub fn not_in_your_notes(lang: Lang) -> &'static str {
-    match lang {
-        Lang::Russian | Lang::Ukrainian => "В ваших заметках этого нет.",
+/// That the library does not say, in the language of the question; or only not so far, while a part
+/// of it cannot be found yet.
+fn not_in_your_notes(lang: Lang, so_far: bool) -> &'static str {
+    match (lang, so_far) {
+        (Lang::Russian | Lang::Ukrainian, false) => "В ваших заметках этого нет.",
+        (Lang::Russian | Lang::Ukrainian, true) => "Пока в ваших заметках этого не нашлось.",
         // Two or three Han characters alone are called Chinese.
-        Lang::Japanese | Lang::Chinese => "あなたのノートには見当たりません。",
-        _ => "This is not in your notes.",
+        (Lang::Japanese | Lang::Chinese, false) => "あなたのノートには見当たりません。",
+        (Lang::Japanese | Lang::Chinese, true) => "今のところ、あなたのノートには見つかりません。",
+        (_, false) => "This is not in your notes.",
+        (_, true) => "This was not found in your notes so far.",
     }
 }
 
@@ -200,6 +206,7 @@ fn extracted(question: &Question<'_>, found: &Found, sentences: &[Sentence]) -> 
         cited: Vec::new(),
         confidence,
         method: Method::Extracted,
+        partial: !found.notes.is_empty(),
         nearest: found.passages.first().cloned(),
         notes: found.notes.clone(),
     };
