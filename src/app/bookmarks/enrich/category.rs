@@ -21,9 +21,10 @@ const IN_TITLE: f32 = 1.5;
 const ENOUGH: f32 = 1.5;
 const AHEAD: f32 = 0.75;
 /// What one hundredth of a cosine above the average is worth in points.
-const NEARNESS: f32 = 0.5;
+const NEARNESS: f32 = 0.25;
 /// Less than this altogether is no category's.
 const ANYTHING: f32 = 1.0;
+const CLOSE: f32 = 0.1;
 
 /// The points of every category.
 pub(super) fn points(taxonomy: &Taxonomy, bookmark: &Bookmark, reading: &Reading) -> Vec<f32> {
@@ -125,10 +126,12 @@ pub(super) fn guessed(
     all[other] = 0.0;
     let (at, first, second) = best(&all);
     let said = points.get(at).copied().unwrap_or_default();
-    if at == other || first < ANYTHING {
+    // Two that are equally near, and no word for either: a coin would say as much.
+    let tossed = said == 0.0 && first - second < CLOSE;
+    if at == other || first < ANYTHING || tossed {
         return Judged::by_rule(taxonomy.names()[other].clone(), 0.3);
     }
-    // Nearness alone is right about half of the time.
+    // Nearness alone is often wrong.
     let most = if said > 0.0 { 0.6 } else { 0.5 };
     Judged::by_rule(taxonomy.names()[at].clone(), certainty(first, second).min(most))
 }

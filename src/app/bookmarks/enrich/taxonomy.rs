@@ -42,7 +42,8 @@ pub(super) struct Phrase {
 /// The categories with what they are known by.
 pub struct Taxonomy {
     names: Vec<String>,
-    descriptions: Vec<String>,
+    /// Descriptions and strong words, for the model.
+    described: Vec<(usize, String)>,
     /// Where the rest goes.
     other: usize,
     /// By the key of the first word.
@@ -74,7 +75,7 @@ impl Taxonomy {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut taxonomy = Self {
             names: Vec::new(),
-            descriptions: Vec::new(),
+            described: Vec::new(),
             other: usize::MAX,
             phrases: HashMap::new(),
             japanese: Vec::new(),
@@ -89,7 +90,6 @@ impl Taxonomy {
         if taxonomy.other == usize::MAX {
             taxonomy.other = taxonomy.names.len();
             taxonomy.names.push("Other".to_owned());
-            taxonomy.descriptions.push(String::new());
         }
         Ok(taxonomy)
     }
@@ -102,6 +102,10 @@ impl Taxonomy {
         let category = self.names.len();
         if entry.strong.is_empty() && entry.keywords.is_empty() && entry.hosts.is_empty() {
             self.other = category;
+        }
+        if category != self.other {
+            self.described.push((category, entry.description.clone()));
+            self.described.extend(entry.strong.iter().map(|word| (category, word.clone())));
         }
         let strong = entry.strong.iter().map(|word| (word, STRONG));
         let weak = entry.keywords.iter().map(|word| (word, WEAK));
@@ -121,7 +125,6 @@ impl Taxonomy {
             self.hosts.insert(host.trim().trim_start_matches("www.").to_lowercase(), category);
         }
         self.names.push(name.to_owned());
-        self.descriptions.push(entry.description);
         Ok(())
     }
 
@@ -129,8 +132,8 @@ impl Taxonomy {
         &self.names
     }
 
-    pub(super) fn descriptions(&self) -> Vec<&str> {
-        self.descriptions.iter().map(String::as_str).collect()
+    pub(super) fn described(&self) -> &[(usize, String)] {
+        &self.described
     }
 
     pub(super) fn other(&self) -> usize {
