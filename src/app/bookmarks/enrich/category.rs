@@ -1,4 +1,4 @@
-//! Which category: by site and words, and where they do not decide, by the nearest description.
+//! Which category: by site and words, and where they do not decide, by what is nearest in meaning.
 
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Instant,
@@ -21,10 +21,15 @@ use crate::{
     embed::{Embedder, Role, embedded::Embedded},
 };
 
-fn enricher(model: bool) -> Enricher {
-    let embed: Option<Embed> = model
-        .then(|| Arc::new(|texts: &[&str]| Embedded::new().embed(texts, Role::Passage)) as Embed);
-    Enricher::new(Taxonomy::built_in().unwrap(), embed)
+/// One for all tests: the model reads the taxonomy once.
+fn enricher(model: bool) -> &'static Enricher {
+    static PLAIN: LazyLock<Enricher> =
+        LazyLock::new(|| Enricher::new(Taxonomy::built_in().unwrap(), None));
+    static MODEL: LazyLock<Enricher> = LazyLock::new(|| {
+        let embed: Embed = Arc::new(|texts: &[&str]| Embedded::new().embed(texts, Role::Passage));
+        Enricher::new(Taxonomy::built_in().unwrap(), Some(embed))
+    });
+    if model { &MODEL } else { &PLAIN }
 }
 
 fn bookmark(text: &str) -> Bookmark {
@@ -206,7 +211,6 @@ fn figures() {
             let half = all.len().div_ceil(2);
             std::thread::scope(|scope| {
                 for part in all.chunks_mut(half) {
-                    let enricher = &enricher;
                     scope.spawn(move || {
                         for batch in part.chunks_mut(256) {
                             enricher.enrich(batch).unwrap();
