@@ -117,12 +117,13 @@ fn misspelt(
     for segment in searcher.segment_readers() {
         let terms = segment.inverted_index(field).doing(what)?;
         let automaton = query.automaton().doing(what)?;
-        let mut stream = terms.terms().search(automaton).into_stream().doing(what)?;
-        // People mistype the first letter least of all.
-        let first = word.chars().next();
+        // People mistype the first letter least of all, so only the words that begin with it are
+        // walked through.
+        let first = &word[..word.chars().next().map_or(0, char::len_utf8)];
+        let mut stream =
+            terms.terms().search(automaton).ge(first).lt(after(first)).into_stream().doing(what)?;
         while stream.advance() {
             if let Ok(term) = str::from_utf8(stream.key())
-                && term.chars().next() == first
                 && term.chars().count() >= SHORTEST_TYPO
             {
                 *counts.entry(term.to_owned()).or_default() += u64::from(stream.value().doc_freq);
@@ -130,4 +131,14 @@ fn misspelt(
         }
     }
     Ok(())
+}
+
+/// The first bytes after all that begin with `prefix`.
+fn after(prefix: &str) -> Vec<u8> {
+    let mut bytes = prefix.as_bytes().to_vec();
+    // The last byte of a character is never the highest there is.
+    if let Some(last) = bytes.last_mut() {
+        *last += 1;
+    }
+    bytes
 }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     domain::{Result, error::Doing},
-    text::Kind,
+    text::{Kind, is_stop_word},
 };
 
 const TITLE: f32 = 1.6;
@@ -142,8 +142,14 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
             missing.push((typed, token.term));
         }
     }
+    let mut idle = Vec::new();
     for (typed, term) in missing {
         if known.contains(&typed) {
+            continue;
+        }
+        // `how` that occurs nowhere is no loss, and `who` would be no gain in its place.
+        if is_stop_word(&typed.to_lowercase(), None) {
+            idle.push(typed);
             continue;
         }
         let names: Vec<Field> = weighted.iter().map(|(field, _)| *field).collect();
@@ -160,6 +166,9 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
             }
             None => out.unknown.push(typed),
         }
+    }
+    if found.is_empty() {
+        out.unknown.extend(idle);
     }
     found.sort_by_key(|(most, ..)| *most);
     found.truncate(MOST_WORDS);
