@@ -31,11 +31,7 @@ impl Index {
         let status = app.status()?;
         out::say(format_args!(
             "{} pages, {} cards, {} bookmarks, {} prompts: {} passages, all of them in the index",
-            status.pages,
-            status.cards,
-            status.bookmarks,
-            status.prompts,
-            status.passages
+            status.pages, status.cards, status.bookmarks, status.prompts, status.passages
         ));
         if let Some((done, total)) = status.vectors {
             out::say(format_args!("vectors: {done} of {total}"));
