@@ -23,7 +23,7 @@ struct Curve {
 }
 
 const WITH_MEANING: Curve =
-    Curve { start: -10.0, own: 3.4, around: 5.1, cosine: 13.3, japanese: -1.3 };
+    Curve { start: -10.0, own: 3.4, around: 5.1, cosine: 13.3, japanese: -0.8 };
 const WORDS_ONLY: Curve = Curve { start: -5.4, own: 4.8, around: 6.9, cosine: 0.0, japanese: 0.0 };
 
 /// The probability, 0 to 1; 0 when there is nothing to say.

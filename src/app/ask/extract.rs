@@ -11,7 +11,7 @@ const MOST: usize = 3;
 /// A further sentence must be worth this share of the best one.
 const NEAR_BEST: f32 = 0.75;
 /// Longer sentences are cut to the part that matches, in characters.
-const LONGEST: usize = 400;
+const LONGEST: usize = 600;
 
 /// A sentence as it is told, and the passage that it is from.
 #[derive(Debug, Clone, PartialEq)]
