@@ -7,6 +7,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use tantivy::{
     DocAddress, DocId, Score, Searcher, Term,
+    postings::TermInfo,
     query::Bm25Weight,
     schema::{Field, IndexRecordOption},
 };
@@ -30,12 +31,29 @@ pub(super) struct Clause {
     pub(super) frequency: u64,
     /// How many postings it has.
     pub(super) postings: u64,
+    /// Where they are, segment by segment.
+    pub(super) places: Vec<Option<TermInfo>>,
 }
 
 /// What the words of a question add up to in every passage, or in every item; empty when they have
 /// too many postings.
 pub struct Sums {
     segments: Option<Vec<Vec<Score>>>,
+}
+
+impl Clause {
+    /// Looks the word up in one field.
+    pub(super) fn look_up(searcher: &Searcher, field: Field, text: &str) -> Result<Self> {
+        let what = "look up a word";
+        let term = Term::from_field_text(field, text);
+        let mut places = Vec::with_capacity(searcher.segment_readers().len());
+        for segment in searcher.segment_readers() {
+            let terms = segment.inverted_index(field).doing(what)?;
+            places.push(terms.get_term_info(&term).doing(what)?);
+        }
+        let postings = places.iter().flatten().map(|place| u64::from(place.doc_freq)).sum();
+        Ok(Self { term, field, weight: 1.0, frequency: postings, postings, places })
+    }
 }
 
 impl Sums {
@@ -64,16 +82,16 @@ impl Sums {
             );
         }
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
-        for segment in searcher.segment_readers() {
+        for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
             let mut sums = vec![0.0; segment.max_doc() as usize];
             for (clause, weight) in clauses.iter().zip(&weights) {
-                let terms = segment.inverted_index(clause.field).doing(what)?;
-                let Some(mut block) = terms
-                    .read_block_postings(&clause.term, IndexRecordOption::WithFreqs)
-                    .doing(what)?
-                else {
+                let Some(place) = clause.places.get(ordinal).and_then(Option::as_ref) else {
                     continue;
                 };
+                let terms = segment.inverted_index(clause.field).doing(what)?;
+                let mut block = terms
+                    .read_block_postings_from_terminfo(place, IndexRecordOption::WithFreqs)
+                    .doing(what)?;
                 let lengths = segment.get_fieldnorms_reader(clause.field).doing(what)?;
                 while !block.docs().is_empty() {
                     for (doc, times) in block.docs().iter().zip(block.freqs()) {

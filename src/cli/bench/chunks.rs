@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     config::EmbedProvider,
-    domain::{Caller, Chunk, Document, Error, Filters, Kind, Pid, Progress, Result},
+    domain::{Caller, Chunk, Document, Error, Filters, Kind, Pid, Progress, Result, Timestamp},
     index::{self, Asked, Embed, Index, Source},
     search::{self, Engine, Mode, Options},
     store::{
@@ -43,6 +43,8 @@ struct Shelf {
     store: Store,
     corpus: Arc<Corpus>,
     notes: i64,
+    /// Differs from run to run, so that a library that was kept can be changed again.
+    run: u64,
     /// What was added to items since.
     edits: Mutex<HashMap<i64, String>>,
 }
@@ -226,6 +228,7 @@ fn build(
         store: app.store.clone(),
         corpus: corpus.clone(),
         notes,
+        run: (Timestamp::now().0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
         edits: Mutex::default(),
     });
     let (id, dims) = (model.id.as_str(), model.dims);
@@ -275,12 +278,13 @@ fn vector(text: &str, dims: usize) -> Vec<f32> {
 }
 
 /// What the registry knows of a note.
-fn page(corpus: &Corpus, pid: i64, version: u8) -> Result<NewPage> {
+fn page(corpus: &Corpus, pid: i64, version: u64) -> Result<NewPage> {
     let document = corpus.document(pid);
     let path = document.path.parse()?;
     let (page, _) = vault::page(VAULT, &path, &format!("# {}\n", document.title));
-    let mut hash = [version; 32];
+    let mut hash = [0; 32];
     hash[..8].copy_from_slice(&pid.to_le_bytes());
+    hash[8..16].copy_from_slice(&version.to_le_bytes());
     let toc = document.chunks.iter().flat_map(|chunk| chunk.toc_path.clone()).collect();
     let facts = Facts { page, links: Vec::new(), toc };
     Ok(NewPage { vault: VAULT.into(), path: document.path, size: 1, mtime_ns: 1, hash, facts })
@@ -330,10 +334,10 @@ fn best_terms(app: &App, question: &str) -> Result<()> {
 /// Adds a passage to a note, and finds it.
 fn change(app: &App, shelf: &Shelf, number: u64) -> Result<()> {
     let pid = number as i64 * 97 % shelf.notes + 1;
-    let word = new_word(number);
+    let word = new_word(number ^ shelf.run);
     let text = format!("Here is a new paragraph about {word}.");
     shelf.edits.lock().unwrap_or_else(PoisonError::into_inner).insert(pid, text);
-    let page = page(&shelf.corpus, pid, number as u8 + 1)?;
+    let page = page(&shelf.corpus, pid, shelf.run ^ number)?;
     app.store.pages.apply(&[PageChange::Put { pid: Some(Pid(pid)), page: Box::new(page) }])?;
     let found = call(app, &word)?;
     match found.text.contains(&format!("p{pid}:c{PASSAGES}")) {

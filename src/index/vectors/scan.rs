@@ -5,7 +5,7 @@ use std::{collections::HashSet, hash::BuildHasherDefault, thread};
 use super::{codes::Asked, rows::Rows};
 
 /// Rows from which a second thread pays for itself.
-const WORTH_THREADS: usize = 200_000;
+const WORTH_THREADS: usize = 40_000;
 
 /// Keys are hashes already.
 #[derive(Default)]
