@@ -68,6 +68,14 @@ fn thin(schema: &mut Value, top: bool) {
                     map.insert("type".into(), only);
                 }
             }
+            // "Anything" is `true` or `{}`; clients of older revisions read only the latter.
+            if let Some(Value::Object(properties)) = map.get_mut("properties") {
+                for anything in
+                    properties.values_mut().filter(|schema| **schema == Value::Bool(true))
+                {
+                    *anything = Value::Object(Map::new());
+                }
+            }
             drop_null_branch(map);
             drop_null_value(map);
             one_enum(map);

@@ -46,6 +46,8 @@ fn every_tool_says_what_it_is() {
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+        objects_only(&tool["outputSchema"], name);
+        objects_only(&tool["inputSchema"], name);
         assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{name}");
     }
 }
@@ -69,4 +71,20 @@ fn the_table_is_as_promised() {
         })
         .collect();
     insta::assert_json_snapshot!("tools", table);
+}
+
+/// Clients of older revisions refuse a list in which a property's schema is `true`.
+fn objects_only(schema: &Value, name: &str) {
+    match schema {
+        Value::Object(map) => {
+            for (property, schema) in
+                map.get("properties").and_then(Value::as_object).into_iter().flatten()
+            {
+                assert!(schema.is_object(), "{name}: the schema of `{property}` is {schema}");
+            }
+            map.values().for_each(|value| objects_only(value, name));
+        }
+        Value::Array(values) => values.iter().for_each(|value| objects_only(value, name)),
+        _ => {}
+    }
 }
