@@ -10,6 +10,10 @@ use crate::{
     store::prompts::Backup,
 };
 
+/// A file of so many bytes is worth writing over; of a small one there is nothing to gain. In tests
+/// every file is, so that they see it happen.
+const WORTH_KEEPING: u64 = if cfg!(test) { 1 } else { 1 << 20 };
+
 /// The backups of one file.
 #[derive(Debug)]
 pub struct Backups {
@@ -82,11 +86,24 @@ impl Backups {
         }
     }
 
+    /// A file that is of no more use and may be written over: large files are written faster where
+    /// one was before. It need not be there.
+    pub fn spare(&self) -> PathBuf {
+        self.folder.join(format!(".{}spare", self.prefix))
+    }
+
     /// Removes all but the newest, and never the one that was just made, whatever the clock says.
     pub fn prune(&self, made: Option<&str>) -> Result<()> {
         for old in self.list()?.into_iter().skip(self.keep) {
             if Some(old.name.as_str()) != made {
-                match fs::remove_file(self.folder.join(&old.name)) {
+                let path = self.folder.join(&old.name);
+                if old.bytes >= WORTH_KEEPING
+                    && is_nobody_elses(&path)
+                    && fs::rename(&path, self.spare()).is_ok()
+                {
+                    continue;
+                }
+                match fs::remove_file(path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(error).doing(format!("remove the old backup `{}`", old.name));
                     }
@@ -97,14 +114,18 @@ impl Backups {
         Ok(())
     }
 
-    pub fn read(&self, name: &str) -> Result<Vec<u8>> {
-        // Only a name of the list is ever opened: a path cannot lead elsewhere.
-        if !self.list()?.iter().any(|backup| backup.name == name) {
-            return Err(Error::invalid_params(format!(
+    /// Where a backup is. Only a name of the list is ever opened: a path cannot lead elsewhere.
+    pub fn find(&self, name: &str) -> Result<PathBuf> {
+        match self.list()?.iter().any(|backup| backup.name == name) {
+            true => Ok(self.folder.join(name)),
+            false => Err(Error::invalid_params(format!(
                 "there is no backup `{name}`; `notewell prompt backups` lists them"
-            )));
+            ))),
         }
-        fs::read(self.folder.join(name)).doing(format!("read the backup `{name}`"))
+    }
+
+    pub fn read(&self, name: &str) -> Result<Vec<u8>> {
+        fs::read(self.find(name)?).doing(format!("read the backup `{name}`"))
     }
 
     fn age(&self, name: &str) -> Option<Age> {
@@ -136,6 +157,20 @@ fn moment(second: &str) -> Option<Timestamp> {
         part(11, 13)?,
         part(13, 15)?
     ))
+}
+
+/// Whether this is a plain file under no second name.
+pub fn is_nobody_elses(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.nlink() == 1)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {

@@ -98,6 +98,22 @@ impl Lines {
         self.0.iter().position(|line| line.is_named(name))
     }
 
+    /// The prompt that counts for a name.
+    pub fn find(&self, name: &str) -> Option<&Arc<Stored>> {
+        self.position(name).and_then(|at| self.0[at].prompt())
+    }
+
+    /// The lines of this one and of the other between those at the start and at the end that are
+    /// the same in both.
+    pub fn differing<'a>(&'a self, other: &'a Lines) -> (&'a [Line], &'a [Line]) {
+        let (one, two) = (self.0.as_slice(), other.0.as_slice());
+        let same = |(a, b): &(&Line, &Line)| Arc::ptr_eq(&a.raw, &b.raw);
+        let head = one.iter().zip(two).take_while(same).count();
+        let (one, two) = (&one[head..], &two[head..]);
+        let tail = one.iter().rev().zip(two.iter().rev()).take_while(same).count();
+        (&one[..one.len() - tail], &two[..two.len() - tail])
+    }
+
     pub fn prompts(&self) -> impl Iterator<Item = &Arc<Stored>> {
         self.0.iter().filter_map(Line::prompt)
     }

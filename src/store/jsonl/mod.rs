@@ -74,6 +74,8 @@ struct State {
     user: Read,
     default: Read,
     snapshot: Arc<Snapshot>,
+    /// What the log was told of.
+    told: Vec<Problem>,
     version: u64,
     /// How often a file was read, for the tests that say it is not.
     reads: u64,
@@ -82,7 +84,7 @@ struct State {
 #[derive(Default)]
 struct Read {
     stamp: Option<Stamp>,
-    lines: Lines,
+    lines: Arc<Lines>,
 }
 
 impl JsonlPrompts {
@@ -97,7 +99,8 @@ impl JsonlPrompts {
             state: Mutex::new(State {
                 user: Read::default(),
                 default: Read::default(),
-                snapshot: Arc::new(Snapshot::new(&Lines::default(), &Lines::default())),
+                snapshot: Arc::new(Snapshot::new(&Arc::default(), &Arc::default())),
+                told: Vec::new(),
                 version: 0,
                 reads: 0,
             }),
@@ -128,6 +131,7 @@ impl JsonlPrompts {
         let default = default.refresh(&self.folder.join(DEFAULT), Origin::Default, reads)?;
         if user || default {
             state.publish();
+            state.tell();
         }
         Ok(())
     }
@@ -148,10 +152,10 @@ impl JsonlPrompts {
             let (mut lines, snapshot, seen) = {
                 let mut state = self.state();
                 self.refresh(&mut state)?;
-                (state.user.lines.clone(), state.snapshot.clone(), state.user.stamp)
+                (Lines::clone(&state.user.lines), state.snapshot.clone(), state.user.stamp)
             };
             let outcome = edit(&mut lines, &snapshot)?;
-            let mut fresh = Fresh::write(&target, lines.raw())?;
+            let mut fresh = Fresh::write(&target, lines.raw(), &self.backups.spare())?;
             self.reached(Step::Written);
             let still = Stamp::of(&file).doing(format!("look at `{}`", file.display()))?;
             let untouched = match (&seen, &still) {
@@ -190,7 +194,7 @@ impl JsonlPrompts {
     fn adopt(&self, lines: Lines, target: &Path, modified: SystemTime) {
         let mut state = self.state();
         let stamp = Stamp::of_own(target, modified).ok().flatten();
-        state.user = Read { stamp, lines };
+        state.user = Read { stamp, lines: Arc::new(lines) };
         state.publish();
     }
 
@@ -204,14 +208,17 @@ impl JsonlPrompts {
 
 impl State {
     fn publish(&mut self) {
-        let next = Snapshot::new(&self.user.lines, &self.default.lines);
-        for problem in &next.problems {
-            if !self.snapshot.problems.contains(problem) {
-                tracing::warn!(file = problem.file, line = problem.line, "{}", problem.what);
-            }
-        }
-        self.snapshot = Arc::new(next);
+        self.snapshot = Arc::new(self.snapshot.after(&self.user.lines, &self.default.lines));
         self.version += 1;
+    }
+
+    /// Tells the log what somebody else wrote that a person should look at.
+    fn tell(&mut self) {
+        let problems = self.snapshot.problems();
+        for problem in problems.iter().filter(|problem| !self.told.contains(problem)) {
+            tracing::warn!(file = problem.file, line = problem.line, "{}", problem.what);
+        }
+        self.told = problems.to_vec();
     }
 }
 
@@ -242,7 +249,7 @@ impl Read {
             }) && rest.is_empty()
         };
         if !same {
-            self.lines = Lines::read(&bytes, origin, &self.lines);
+            self.lines = Arc::new(Lines::read(&bytes, origin, &self.lines));
         }
         Ok(!same)
     }
@@ -353,7 +360,7 @@ impl Prompts for JsonlPrompts {
     }
 
     fn problems(&self) -> Result<Vec<Problem>> {
-        Ok(self.now()?.problems.clone())
+        Ok(self.now()?.problems().to_vec())
     }
 
     fn backups(&self) -> Result<Vec<Backup>> {
@@ -361,11 +368,15 @@ impl Prompts for JsonlPrompts {
     }
 
     fn restore(&self, backup: &str) -> Result<Restored> {
-        let bytes = self.backups.read(backup)?;
+        // The plain refusal comes before anything is created on disk.
+        self.backups.find(backup)?;
         let (prompts, undo) = self.change(|lines, _| {
+            // Under the lock: an old backup may be written over after a change.
+            let bytes = self.backups.read(backup)?;
             *lines = Lines::read(&bytes, Origin::User, lines);
             Ok(lines.prompts().count())
         })?;
+        self.state().tell();
         Ok(Restored { prompts, undo })
     }
 

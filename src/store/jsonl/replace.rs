@@ -3,20 +3,20 @@
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
     time::{Duration, SystemTime},
 };
 
-use super::stamp::moment;
+use super::{backups::is_nobody_elses, stamp::moment};
 
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a writer waits for the others.
 const PATIENCE: Duration = Duration::from_secs(60);
-const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 512 << 10;
 
 /// Holds the lock until dropped, or until the process ends, however it ends.
 #[derive(Debug)]
@@ -69,41 +69,52 @@ pub struct Fresh {
 
 impl Fresh {
     /// A file that is on the disk when this returns. Only under the lock: what an earlier writer
-    /// left when it died is removed first.
-    pub fn write<'a>(target: &Path, parts: impl Iterator<Item = &'a [u8]>) -> Result<Self> {
-        Self::make(target, parts, true)
+    /// left when it died is removed first. A file at `spare` is written over, if there is one.
+    pub fn write<'a>(
+        target: &Path,
+        parts: impl Iterator<Item = &'a [u8]>,
+        spare: &Path,
+    ) -> Result<Self> {
+        Self::make(target, parts, Some(spare))
     }
 
     /// A file that a power cut may lose, but not tear: for what is no loss.
     pub fn write_lightly(target: &Path, bytes: &[u8]) -> Result<Self> {
-        Self::make(target, std::iter::once(bytes), false)
+        Self::make(target, std::iter::once(bytes), None)
     }
 
+    /// Synced where there may be a spare.
     fn make<'a>(
         target: &Path,
         content: impl Iterator<Item = &'a [u8]>,
-        durable: bool,
+        spare: Option<&Path>,
     ) -> Result<Self> {
         let (folder, name) = parts(target)?;
         remove_leftovers(folder, name);
         let path = folder.join(format!("{}{}", leftover_prefix(name), std::process::id()));
         let fresh = Self { path, target: target.to_owned(), modified: moment(), done: false };
-        fresh.fill(content, durable).doing(format!("write `{}`", fresh.path.display()))?;
+        fresh.fill(content, spare).doing(format!("write `{}`", fresh.path.display()))?;
         Ok(fresh)
     }
 
-    fn fill<'a>(&self, content: impl Iterator<Item = &'a [u8]>, durable: bool) -> io::Result<()> {
-        let file = OpenOptions::new().write(true).create_new(true).open(&self.path)?;
+    fn fill<'a>(
+        &self,
+        content: impl Iterator<Item = &'a [u8]>,
+        spare: Option<&Path>,
+    ) -> io::Result<()> {
+        let file = match spare.and_then(|spare| take_over(spare, &self.path)) {
+            Some(file) => file,
+            None => OpenOptions::new().write(true).create_new(true).open(&self.path)?,
+        };
         if let Ok(metadata) = fs::metadata(&self.target) {
             file.set_permissions(metadata.permissions())?;
         }
-        // One large copy of a large file would cost more than the writing.
-        let mut writer = BufWriter::with_capacity(BUFFER, &file);
+        let durable = spare.is_some();
+        let mut writer = Eager { file: &file, buffer: Vec::new(), written: 0, durable };
         for part in content {
-            writer.write_all(part)?;
+            writer.push(part)?;
         }
-        writer.flush()?;
-        drop(writer);
+        file.set_len(writer.finish()?)?;
         file.set_modified(self.modified)?;
         if durable { file.sync_all() } else { Ok(()) }
     }
@@ -115,6 +126,64 @@ impl Fresh {
         self.done = true;
         Ok(())
     }
+}
+
+/// Makes a file that is of no more use the one at `path`.
+fn take_over(spare: &Path, path: &Path) -> Option<File> {
+    if !is_nobody_elses(spare) {
+        return None;
+    }
+    fs::rename(spare, path).ok()?;
+    // One that cannot be written is in the way of a new one.
+    let opened = OpenOptions::new().write(true).open(path);
+    opened.inspect_err(|_| drop(fs::remove_file(path))).ok()
+}
+
+/// Writes some parts at a time (one large copy of a large file would cost more than the writing) and
+/// lets the disk begin with each, so that little is left to wait for when the file is synced.
+struct Eager<'a> {
+    file: &'a File,
+    buffer: Vec<u8>,
+    written: u64,
+    durable: bool,
+}
+
+impl Eager<'_> {
+    fn push(&mut self, part: &[u8]) -> io::Result<()> {
+        self.buffer.extend_from_slice(part);
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.buffer)?;
+        if self.durable {
+            begin(self.file, self.written, self.buffer.len());
+        }
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// How long the file is now.
+    fn finish(mut self) -> io::Result<u64> {
+        self.flush()?;
+        Ok(self.written)
+    }
+}
+
+/// Asks the system to write a part of a file to the disk soon. Nothing depends on it.
+#[allow(unsafe_code)]
+fn begin(file: &File, from: u64, length: usize) {
+    #[cfg(target_os = "linux")]
+    if let (Ok(from), Ok(length)) = (i64::try_from(from), i64::try_from(length)) {
+        use std::os::fd::AsRawFd;
+        // SAFETY: the file is open, and the call touches no memory of ours.
+        unsafe {
+            libc::sync_file_range(file.as_raw_fd(), from, length, libc::SYNC_FILE_RANGE_WRITE);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, from, length);
 }
 
 impl Drop for Fresh {

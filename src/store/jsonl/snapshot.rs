@@ -1,19 +1,30 @@
 //! The prompts of all layers as one ordered list, made once per change and shared by readers.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock},
+};
 
-use super::{DEFAULT, USER, builtin, composed, lines::Lines};
+use super::{
+    DEFAULT, USER, builtin, composed,
+    lines::{Line, Lines},
+};
 use crate::store::prompts::{Problem, Stored};
+
+/// A change of more lines than this is not worth following.
+const FEW: usize = 64;
 
 #[derive(Debug)]
 pub struct Snapshot {
     /// Ordered by name, each name once.
     pub listed: Arc<[Arc<Stored>]>,
-    pub problems: Vec<Problem>,
+    user: Arc<Lines>,
+    default: Arc<Lines>,
+    problems: OnceLock<Vec<Problem>>,
 }
 
 impl Snapshot {
-    pub fn new(user: &Lines, default: &Lines) -> Self {
+    pub fn new(user: &Arc<Lines>, default: &Arc<Lines>) -> Self {
         let layers = [user, default, builtin::lines()];
         let mut listed = Vec::with_capacity(layers.iter().map(|layer| layer.0.len()).sum());
         let mut seen = HashSet::with_capacity(listed.capacity());
@@ -23,10 +34,53 @@ impl Snapshot {
             }
         }
         listed.sort_unstable_by(|a, b| a.prompt.name.cmp(&b.prompt.name));
-        let mut problems = user.problems(USER);
-        problems.extend(default.problems(DEFAULT));
-        problems.extend(hidden(user));
-        Self { listed: listed.into(), problems }
+        Self::of(listed, user, default)
+    }
+
+    fn of(listed: Vec<Arc<Stored>>, user: &Arc<Lines>, default: &Arc<Lines>) -> Self {
+        let (user, default) = (user.clone(), default.clone());
+        Self { listed: listed.into(), user, default, problems: OnceLock::new() }
+    }
+
+    /// The same list after a change. Where few lines changed only their names are looked at: ten
+    /// thousand others would take longer than writing them.
+    pub fn after(&self, user: &Arc<Lines>, default: &Arc<Lines>) -> Self {
+        let (gone, new) = self.user.differing(user);
+        if gone.len() + new.len() > FEW || !Arc::ptr_eq(&self.default, default) {
+            return Self::new(user, default);
+        }
+        let mut listed = self.listed.to_vec();
+        let prompts = gone.iter().chain(new).filter_map(Line::prompt);
+        let names: HashSet<&str> = prompts.map(|stored| stored.prompt.name.as_str()).collect();
+        for name in names {
+            match place(&listed, name) {
+                Ok(at) => {
+                    let layers = [user, default, builtin::lines()];
+                    match layers.into_iter().find_map(|layer| layer.find(name)) {
+                        Some(found) => listed[at] = found.clone(),
+                        None => drop(listed.remove(at)),
+                    }
+                }
+                // It was nowhere before, so the first of the new lines is the first of all.
+                Err(at) => {
+                    let mut new = new.iter().filter_map(Line::prompt);
+                    if let Some(found) = new.find(|stored| stored.prompt.name == name) {
+                        listed.insert(at, found.clone());
+                    }
+                }
+            }
+        }
+        Self::of(listed, user, default)
+    }
+
+    /// What a person should look at.
+    pub fn problems(&self) -> &[Problem] {
+        self.problems.get_or_init(|| {
+            let mut problems = self.user.problems(USER);
+            problems.extend(self.default.problems(DEFAULT));
+            problems.extend(hidden(&self.user));
+            problems
+        })
     }
 
     pub fn find(&self, name: &str) -> Option<Arc<Stored>> {
@@ -35,12 +89,14 @@ impl Snapshot {
 
     /// As written first: a file may hold a name that is not composed.
     pub fn look_up(&self, name: &str) -> Option<&Arc<Stored>> {
-        let exact = |name: &str| {
-            let at = self.listed.binary_search_by(|stored| stored.prompt.name.as_str().cmp(name));
-            at.ok().map(|at| &self.listed[at])
-        };
+        let exact = |name: &str| place(&self.listed, name).ok().map(|at| &self.listed[at]);
         exact(name).or_else(|| exact(&composed(name)))
     }
+}
+
+/// Where a name is in the list, or where it would be.
+fn place(listed: &[Arc<Stored>], name: &str) -> Result<usize, usize> {
+    listed.binary_search_by(|stored| stored.prompt.name.as_str().cmp(name))
 }
 
 /// Prompts of the user's that stand before a built-in one of the same name.
@@ -61,12 +117,40 @@ fn hidden(user: &Lines) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::store::prompts::Origin;
 
+    proptest! {
+        /// Names that come, go, change and stand twice, one that is built in among them.
+        #[test]
+        fn following_a_change_gives_what_reading_anew_gives(
+            files in prop::collection::vec(prop::collection::vec(0..6usize, 0..8), 2..5),
+        ) {
+            let names = ["a", "b", "c", "d", &builtin::lines().0[0].prompt().unwrap().prompt.name];
+            let line = |(at, name): (usize, &usize)| match names.get(*name) {
+                Some(name) => format!(
+                    r#"{{"name":"{name}","title":"{at}","messages":[{{"role":"user","content":{{"type":"text","text":"x"}}}}]}}"#
+                ),
+                None => "broken".to_owned(),
+            };
+            let mut snapshot = Snapshot::new(&Arc::default(), &Arc::default());
+            for file in files {
+                let text: Vec<String> = file.iter().enumerate().map(line).collect();
+                let lines = Lines::read(text.join("\n").as_bytes(), Origin::User, &snapshot.user);
+                let lines = Arc::new(lines);
+                snapshot = snapshot.after(&lines, &Arc::clone(&snapshot.default));
+                let anew = Snapshot::new(&lines, &snapshot.default);
+                prop_assert_eq!(&snapshot.listed, &anew.listed);
+                prop_assert_eq!(snapshot.problems(), anew.problems());
+            }
+        }
+    }
+
     #[test]
     fn the_built_in_prompts_are_there_and_sound() {
-        let snapshot = Snapshot::new(&Lines::default(), &Lines::default());
+        let snapshot = Snapshot::new(&Arc::default(), &Arc::default());
         assert!(snapshot.listed.len() >= 8);
         assert!(snapshot.listed.iter().all(|stored| stored.origin == Origin::BuiltIn));
         for stored in snapshot.listed.iter() {
