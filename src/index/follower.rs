@@ -6,12 +6,16 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::state::Index;
 use crate::domain::{Result, error::Doing};
 
+/// Changes that come one upon the other are committed together: a commit costs more than they do.
+/// Whoever searches meanwhile does not wait for this.
+const GATHER: Duration = Duration::from_millis(40);
+const GATHER_AT_MOST: Duration = Duration::from_millis(400);
 /// While this process writes it looks often, because others wait for it; otherwise seldom.
 const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_millis(500);
@@ -33,7 +37,7 @@ impl Follower {
             .name("index-follower".to_owned())
             .spawn(move || {
                 while !stopping.load(Ordering::Acquire) {
-                    let pause = match index.tend(IDLE) {
+                    let pause = match gather(&index).and_then(|()| index.tend(IDLE)) {
                         Ok(true) => BUSY,
                         Ok(false) => QUIET,
                         Err(error) => {
@@ -57,6 +61,21 @@ impl Follower {
             thread.thread().unpark();
         }
     }
+}
+
+/// Waits while changes keep coming.
+fn gather(index: &Index) -> Result<()> {
+    let started = Instant::now();
+    let mut before = index.behind()?;
+    while before > 0 && started.elapsed() < GATHER_AT_MOST {
+        thread::sleep(GATHER);
+        let now = index.behind()?;
+        if now <= before {
+            break;
+        }
+        before = now;
+    }
+    Ok(())
 }
 
 impl Drop for Follower {

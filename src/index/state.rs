@@ -377,6 +377,11 @@ impl Index {
         Ok(step)
     }
 
+    /// Changes that are not in yet.
+    pub(super) fn behind(&self) -> Result<u64> {
+        Ok(self.freshness(self.source.head()?)?.behind)
+    }
+
     /// One round of the background thread: catches up, replaces an outdated build, lets go of the
     /// lease when nothing was written for `idle`. Tells whether this process is the writer.
     pub(super) fn tend(&self, idle: Duration) -> Result<bool> {
