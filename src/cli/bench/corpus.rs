@@ -1,13 +1,21 @@
 //! A library made from a seed: words of English, Russian and Japanese form, as frequent as Zipf says
-//! words are, the most frequent being the languages' real ones. Nothing is kept: a document is made
-//! anew whenever it is asked for, so that a million passages need no memory here.
+//! words are. The frequent ones are real words, taken from the embedded model's vocabulary, so that a
+//! question costs the model what a real one does; the rare ones are made up. Nothing is kept: a
+//! document is made anew whenever it is asked for, so that a million passages need no memory here.
 
-use crate::domain::{Chunk, Document, Kind, Pid};
+use std::collections::HashSet;
+
+use crate::{
+    domain::{Chunk, Document, Kind, Pid},
+    embed::embedded,
+    text::script,
+};
 
 /// Words of a passage.
 const WORDS: usize = 80;
-/// Words of each language.
+/// Words of each language, and how many of them are real at most.
 const VOCABULARY: usize = 50_000;
+const REAL: usize = 20_000;
 
 const ENGLISH: &str =
     "the of and to in a is that for it with as was on be by this are or from at an not have which";
@@ -62,13 +70,24 @@ pub struct Corpus {
 
 impl Corpus {
     pub fn new(seed: u64, passages: u32) -> Self {
-        let tongue =
-            |number: u64, code, frequent: &str, space, stop, word: fn(&mut Random) -> String| {
-                let mut random = Random::new(seed ^ (number << 32));
-                let mut words: Vec<String> = frequent.split(' ').map(str::to_owned).collect();
-                words.resize_with(VOCABULARY, || word(&mut random));
-                Tongue { code, words, space, stop }
-            };
+        let pieces = embedded::pieces();
+        let tongue = |number: u64,
+                      code,
+                      frequent: &str,
+                      space,
+                      stop,
+                      is_real: fn(&str) -> bool,
+                      made_up: fn(&mut Random) -> String| {
+            let mut random = Random::new(seed ^ (number << 32));
+            let mut words: Vec<String> = frequent.split(' ').map(str::to_owned).collect();
+            let real = pieces.iter().map(|piece| piece.trim_start_matches('▁'));
+            let (mut seen, frequent) = (HashSet::new(), words.clone());
+            let is_new = |word: &&str| !frequent.iter().any(|known| known == word);
+            let real = real.filter(|word| is_real(word) && seen.insert(*word)).filter(is_new);
+            words.extend(real.take(REAL).map(str::to_owned));
+            words.resize_with(VOCABULARY, || made_up(&mut random));
+            Tongue { code, words, space, stop }
+        };
         let mut total = 0.0;
         let ranks = (1..=VOCABULARY)
             .map(|rank| {
@@ -79,9 +98,9 @@ impl Corpus {
         Self {
             seed,
             tongues: [
-                tongue(1, "en", ENGLISH, " ", ". ", english),
-                tongue(2, "ru", RUSSIAN, " ", ". ", russian),
-                tongue(3, "ja", JAPANESE, "", "。", japanese),
+                tongue(1, "en", ENGLISH, " ", ". ", is_english, english),
+                tongue(2, "ru", RUSSIAN, " ", ". ", is_russian, russian),
+                tongue(3, "ja", JAPANESE, "", "。", is_japanese, japanese),
             ],
             ranks: ranks.iter().map(|rank| rank / total).collect(),
             passages,
@@ -174,6 +193,18 @@ fn join(random: &mut Random, firsts: &[char], seconds: &[char], most: usize) -> 
     (0..pairs)
         .flat_map(|_| [firsts[random.below(firsts.len())], seconds[random.below(seconds.len())]])
         .collect()
+}
+
+fn is_english(word: &str) -> bool {
+    word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_russian(word: &str) -> bool {
+    word.chars().count() > 2 && word.chars().all(|c| ('а'..='я').contains(&c))
+}
+
+fn is_japanese(word: &str) -> bool {
+    word.chars().count() > 1 && word.chars().all(|c| script::of(c).is_japanese())
 }
 
 fn english(random: &mut Random) -> String {

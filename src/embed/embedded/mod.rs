@@ -65,6 +65,20 @@ pub fn covered(text: &str) -> f32 {
     Vocabulary::parse(VOCABULARY).map_or(0.0, |known| Tokenizer::new(known).covered(text))
 }
 
+/// What the model knows texts as, the likeliest first: most are words, behind a `▁` where a space
+/// stands before them.
+pub fn pieces() -> Vec<String> {
+    let Ok(vocabulary) = Vocabulary::parse(VOCABULARY) else { return Vec::new() };
+    let mut found = Vec::new();
+    vocabulary.each(|bytes, piece| {
+        if let Ok(text) = str::from_utf8(bytes) {
+            found.push((vocabulary.score(piece), text.to_owned()));
+        }
+    });
+    found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found.into_iter().map(|(_, text)| text).collect()
+}
+
 impl Embedded {
     pub fn new() -> Self {
         Self { kernel: None }

@@ -66,6 +66,25 @@ impl Vocabulary {
             }
         }
     }
+
+    /// Calls `tell(bytes, piece)` for every piece.
+    pub fn each(&self, mut tell: impl FnMut(&[u8], u32)) {
+        // A node and the depth it stands at; its bytes are those of the way there.
+        let mut open = vec![(0, 0)];
+        let mut bytes = Vec::new();
+        while let Some((node, depth)) = open.pop() {
+            bytes.truncate(depth.max(1) - 1);
+            if depth > 0 {
+                bytes.push(self.labels[node]);
+            }
+            let piece = u32::from_le_bytes(self.pieces[node]);
+            if piece != 0 {
+                tell(&bytes, piece);
+            }
+            let children = number(self.first[node])..number(self.first[node + 1]);
+            open.extend(children.map(|child| (child, depth + 1)));
+        }
+    }
 }
 
 fn number(bytes: [u8; 4]) -> usize {
