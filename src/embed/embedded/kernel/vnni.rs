@@ -162,7 +162,13 @@ unsafe fn vnni_tile<const T: usize, const G: usize>(
         for k in 0..deep {
             let mut w = [_mm512_setzero_si512(); G];
             for g in 0..G {
-                w[g] = _mm512_load_si512(weights.add(g * deep + k).cast());
+                let block = weights.add(g * deep + k);
+                w[g] = _mm512_load_si512(block.cast());
+                // A short question uses each weight a few times only, so it would wait for memory:
+                // the first rows fetch what the next groups need. Beyond the end nothing is read.
+                if row == 0 {
+                    _mm_prefetch::<_MM_HINT_T1>(block.wrapping_add(G * deep).cast());
+                }
             }
             for t in 0..T {
                 let four = bytes.add(t * linear.inputs + k * DEPTH).cast::<i32>();
