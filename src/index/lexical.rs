@@ -20,7 +20,7 @@ use super::{
     expand::{Expansion, expand},
     narrow::{Bits, Cache, Narrowing},
     schema::{self, Fields},
-    tally::{Clause, Heap, Sums},
+    tally::{Clause, Dictionaries, Heap, Sums},
     tokens,
 };
 use crate::{
@@ -52,6 +52,7 @@ pub struct Total {
 
 /// A question's words as they are looked up.
 pub struct Words {
+    dictionaries: Dictionaries,
     pub(super) clauses: Vec<Clause>,
     /// In how many passages each term's text occurs at most in one field.
     frequencies: HashMap<Vec<u8>, u64>,
@@ -91,7 +92,9 @@ type Occurs = Vec<Clause>;
 /// Looks up the words of a question; those that occur nowhere are replaced where something is near.
 pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<Words> {
     let weighted = weighted(fields);
+    let searched = weighted.iter().map(|(field, _)| *field).chain([fields.whole]);
     let mut out = Words {
+        dictionaries: Dictionaries::open(searcher, searched)?,
         clauses: Vec::new(),
         frequencies: HashMap::new(),
         expansions: Vec::new(),
@@ -124,7 +127,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         if !seen.insert(token.term.clone()) {
             continue;
         }
-        let (most, occurs) = frequency(searcher, &weighted, &token.term)?;
+        let (most, occurs) = frequency(&out.dictionaries, &weighted, &token.term)?;
         let typed = text.get(token.range.clone()).unwrap_or(&token.term).to_owned();
         let most = match (token.kind, common.get(&typed)) {
             (Kind::Form(_), Some((count, word))) => {
@@ -160,7 +163,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
             Some((how, instead)) => {
                 for term in &instead {
                     if seen.insert(term.clone()) {
-                        let (most, occurs) = frequency(searcher, &weighted, term)?;
+                        let (most, occurs) = frequency(&out.dictionaries, &weighted, term)?;
                         found.push((most, term.clone(), STAND_IN, occurs));
                     }
                 }
@@ -189,7 +192,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
                 out.clauses.push(Clause { weight, frequency: most, ..clause.clone() });
             }
         }
-        let whole = Clause::look_up(searcher, fields.whole, &text)?;
+        let whole = Clause::look_up(&out.dictionaries, fields.whole, &text)?;
         let word = match no_rarer.get(&text) {
             Some(word) => {
                 let word = Term::from_field_text(fields.whole, word);
@@ -216,10 +219,10 @@ fn fullest(count: u64, passages: u64) -> f32 {
     SATURATED * (1.0 + (passages - count + 0.5) / (count + 0.5)).ln()
 }
 
-fn frequency(searcher: &Searcher, weighted: &[(Field, f32)], text: &str) -> Result<(u64, Occurs)> {
+fn frequency(known: &Dictionaries, weighted: &[(Field, f32)], text: &str) -> Result<(u64, Occurs)> {
     let (mut most, mut occurs) = (0, Vec::new());
     for (field, _) in weighted {
-        let clause = Clause::look_up(searcher, *field, text)?;
+        let clause = Clause::look_up(known, *field, text)?;
         most = most.max(clause.postings);
         if clause.postings > 0 {
             occurs.push(clause);
@@ -239,13 +242,13 @@ fn query(clauses: &[Clause]) -> BooleanQuery {
 /// What the words add up to in each passage.
 pub(super) fn sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
     let passages = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc()));
-    Sums::of(searcher, &words.clauses, passages.sum())
+    Sums::of(searcher, &words.dictionaries, &words.clauses, passages.sum())
 }
 
 /// What the words add up to in each item, at its first passage: BM25 over all its words, with its
 /// length and the words' rarity counted in items.
 pub(super) fn item_sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
-    Sums::of(searcher, &words.whole, words.items)
+    Sums::of(searcher, &words.dictionaries, &words.whole, words.items)
 }
 
 /// The items that say most of what was asked, by their first passages.

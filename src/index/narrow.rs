@@ -3,7 +3,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use tantivy::{
@@ -15,6 +15,7 @@ use tantivy::{
 };
 
 use super::{
+    keys::ByKey,
     schema::{Fields, fact, first},
     tokens,
 };
@@ -160,6 +161,15 @@ pub(super) struct Columns {
     pub(super) key: Column<u64>,
     pub(super) fold: Column<u64>,
     pub(super) date: Column<i64>,
+    by_key: OnceLock<ByKey>,
+}
+
+impl Columns {
+    /// The passages that have `key`, those that are gone included.
+    pub(super) fn with_key(&self, key: u64) -> impl Iterator<Item = DocId> {
+        let by_key = self.by_key.get_or_init(|| ByKey::of(&self.key, self.key.num_docs()));
+        by_key.find(&self.key, key)
+    }
 }
 
 /// Sets by segment and condition, and the memory they take.
@@ -190,6 +200,7 @@ impl Cache {
                 .column_opt::<i64>("date")
                 .doing(what)?
                 .unwrap_or_else(|| Column::build_empty_column(segment.max_doc())),
+            by_key: OnceLock::new(),
         });
         if kept.len() >= KEPT_COLUMNS {
             kept.clear();

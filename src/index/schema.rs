@@ -16,7 +16,7 @@ use super::{passage, tokens};
 use crate::domain::{Chunk, Document, Kind, Result, error::Doing};
 
 /// Raised when a field is added, removed or filled differently: the terms are then built anew.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The fields, by name.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         whole: builder.add_text_field("whole", counted),
         pid: builder.add_i64_field("pid", number()),
         ordinal: builder.add_u64_field("ordinal", FAST),
-        key: builder.add_u64_field("key", number()),
+        key: builder.add_u64_field("key", FAST),
         fold: builder.add_u64_field("fold", FAST),
         kind: builder.add_u64_field("kind", number()),
         date: builder.add_i64_field("date", FAST),

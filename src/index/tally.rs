@@ -3,10 +3,11 @@
 //! skipping, which has to keep a list for every word and field in step; and everything else that a
 //! search wants to know falls out of it: the score of any passage, and how many match.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc};
 
 use tantivy::{
-    DocAddress, DocId, Score, Searcher, Term,
+    DocAddress, DocId, InvertedIndexReader, Score, Searcher, Term,
+    fieldnorm::FieldNormReader,
     postings::TermInfo,
     query::Bm25Weight,
     schema::{Field, IndexRecordOption},
@@ -41,15 +42,42 @@ pub struct Sums {
     segments: Option<Vec<Vec<Score>>>,
 }
 
+/// The dictionaries of the fields that are searched, segment by segment, opened once for a question.
+pub(super) struct Dictionaries(Vec<(Field, Vec<Option<Arc<InvertedIndexReader>>>)>);
+
+impl Dictionaries {
+    pub(super) fn open(
+        searcher: &Searcher,
+        fields: impl IntoIterator<Item = Field>,
+    ) -> Result<Self> {
+        let mut all = Vec::new();
+        for field in fields {
+            let mut opened = Vec::with_capacity(searcher.segment_readers().len());
+            for segment in searcher.segment_readers() {
+                let terms = segment.inverted_index(field).doing("look up a word")?;
+                opened.push((terms.terms().num_terms() > 0).then_some(terms));
+            }
+            all.push((field, opened));
+        }
+        Ok(Self(all))
+    }
+
+    /// `None` for a segment that has nothing in that field.
+    fn of(&self, field: Field) -> &[Option<Arc<InvertedIndexReader>>] {
+        self.0.iter().find(|(known, _)| *known == field).map_or(&[], |(_, opened)| opened)
+    }
+}
+
 impl Clause {
     /// Looks the word up in one field.
-    pub(super) fn look_up(searcher: &Searcher, field: Field, text: &str) -> Result<Self> {
-        let what = "look up a word";
+    pub(super) fn look_up(known: &Dictionaries, field: Field, text: &str) -> Result<Self> {
         let term = Term::from_field_text(field, text);
-        let mut places = Vec::with_capacity(searcher.segment_readers().len());
-        for segment in searcher.segment_readers() {
-            let terms = segment.inverted_index(field).doing(what)?;
-            places.push(terms.get_term_info(&term).doing(what)?);
+        let mut places = Vec::new();
+        for terms in known.of(field) {
+            places.push(match terms {
+                Some(terms) => terms.get_term_info(&term).doing("look up a word")?,
+                None => None,
+            });
         }
         let postings = places.iter().flatten().map(|place| u64::from(place.doc_freq)).sum();
         Ok(Self { term, field, weight: 1.0, frequency: postings, postings, places })
@@ -58,7 +86,12 @@ impl Clause {
 
 impl Sums {
     /// `documents` is what rarity and average lengths are taken over.
-    pub(super) fn of(searcher: &Searcher, clauses: &[Clause], documents: u64) -> Result<Self> {
+    pub(super) fn of(
+        searcher: &Searcher,
+        known: &Dictionaries,
+        clauses: &[Clause],
+        documents: u64,
+    ) -> Result<Self> {
         if clauses.iter().map(|clause| clause.postings).sum::<u64>() > MOST_POSTINGS {
             return Ok(Self { segments: None });
         }
@@ -84,15 +117,22 @@ impl Sums {
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
         for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
             let mut sums = vec![0.0; segment.max_doc() as usize];
+            let mut measured: Vec<(Field, FieldNormReader)> = Vec::new();
             for (clause, weight) in clauses.iter().zip(&weights) {
                 let Some(place) = clause.places.get(ordinal).and_then(Option::as_ref) else {
                     continue;
                 };
-                let terms = segment.inverted_index(clause.field).doing(what)?;
+                let Some(Some(terms)) = known.of(clause.field).get(ordinal) else { continue };
                 let mut block = terms
                     .read_block_postings_from_terminfo(place, IndexRecordOption::WithFreqs)
                     .doing(what)?;
-                let lengths = segment.get_fieldnorms_reader(clause.field).doing(what)?;
+                let lengths = match measured.iter().position(|(field, _)| *field == clause.field) {
+                    Some(at) => &measured[at].1,
+                    None => {
+                        let lengths = segment.get_fieldnorms_reader(clause.field).doing(what)?;
+                        &measured.push_mut((clause.field, lengths)).1
+                    }
+                };
                 while !block.docs().is_empty() {
                     for (doc, times) in block.docs().iter().zip(block.freqs()) {
                         sums[*doc as usize] += weight.score(lengths.fieldnorm_id(*doc), *times);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use tantivy::{
@@ -13,7 +13,7 @@ use tantivy::{
 use super::{
     generation::Generation,
     lexical::{self, Total, Words},
-    narrow::{Asked, Cache, Narrowing, narrow},
+    narrow::{Asked, Bits, Cache, Columns, Narrowing, narrow},
     schema::{Fields, Passage},
     tally::Sums,
     vectors::{Keys, Snapshot},
@@ -37,16 +37,21 @@ pub struct View {
     fields: Fields,
     rows: Option<Snapshot>,
     cache: Arc<Cache>,
+    /// What the cache knows of each segment, as far as it was asked for.
+    segments: Vec<Segment>,
+}
+
+#[derive(Default)]
+struct Segment {
+    columns: OnceLock<Arc<Columns>>,
+    firsts: OnceLock<Arc<Bits>>,
 }
 
 impl View {
     pub(super) fn new(generation: &Generation, rows: Option<Snapshot>, cache: Arc<Cache>) -> Self {
-        Self {
-            searcher: generation.reader.searcher(),
-            fields: generation.fields.clone(),
-            rows,
-            cache,
-        }
+        let searcher = generation.reader.searcher();
+        let segments = searcher.segment_readers().iter().map(|_| Segment::default()).collect();
+        Self { searcher, fields: generation.fields.clone(), rows, cache, segments }
     }
 
     /// Passages that can be found.
@@ -131,10 +136,28 @@ impl View {
             .collect()
     }
 
+    fn columns(&self, ordinal: u32) -> Result<&Columns> {
+        let known = &self.segments[ordinal as usize].columns;
+        if let Some(columns) = known.get() {
+            return Ok(columns);
+        }
+        let columns = self.cache.columns(self.searcher.segment_reader(ordinal))?;
+        Ok(known.get_or_init(|| columns))
+    }
+
+    fn firsts(&self, ordinal: u32) -> Result<&Bits> {
+        let known = &self.segments[ordinal as usize].firsts;
+        if let Some(firsts) = known.get() {
+            return Ok(firsts);
+        }
+        let segment = self.searcher.segment_reader(ordinal);
+        let firsts = self.cache.firsts(&self.searcher, segment, &self.fields)?;
+        Ok(known.get_or_init(|| firsts))
+    }
+
     /// Where the item of a passage begins.
     fn first(&self, address: DocAddress) -> Result<DocAddress> {
-        let segment = self.searcher.segment_reader(address.segment_ord);
-        let firsts = self.cache.firsts(&self.searcher, segment, &self.fields)?;
+        let firsts = self.firsts(address.segment_ord)?;
         let first = firsts.last_until(address.doc_id).unwrap_or(address.doc_id);
         Ok(DocAddress::new(address.segment_ord, first))
     }
@@ -142,7 +165,7 @@ impl View {
     /// The passages that the item of this one has, in order.
     pub fn beside(&self, hit: &Hit) -> Result<Vec<Hit>> {
         let segment = self.searcher.segment_reader(hit.address.segment_ord);
-        let firsts = self.cache.firsts(&self.searcher, segment, &self.fields)?;
+        let firsts = self.firsts(hit.address.segment_ord)?;
         let first = firsts.last_until(hit.address.doc_id).unwrap_or(hit.address.doc_id);
         let end = firsts.first_after(hit.address.doc_id).unwrap_or(segment.max_doc());
         (first..end)
@@ -211,7 +234,13 @@ impl View {
 
     /// The living passages that were embedded under `key`.
     fn addresses(&self, key: u64) -> Result<Vec<DocAddress>> {
-        self.with_term(&Term::from_field_u64(self.fields.key, key))
+        let mut out = Vec::new();
+        for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
+            let living =
+                self.columns(ordinal)?.with_key(key).filter(|doc| !segment.is_deleted(*doc));
+            out.extend(living.map(|doc| DocAddress::new(ordinal, doc)));
+        }
+        Ok(out)
     }
 
     fn with_term(&self, term: &Term) -> Result<Vec<DocAddress>> {
@@ -234,8 +263,10 @@ impl View {
 
     fn keys(&self, narrowing: &Narrowing) -> Result<Keys> {
         let mut keys = Keys::default();
-        for (segment, bits) in self.searcher.segment_readers().iter().zip(&narrowing.segments) {
-            let columns = self.cache.columns(segment)?;
+        for ((ordinal, segment), bits) in
+            (0u32..).zip(self.searcher.segment_readers()).zip(&narrowing.segments)
+        {
+            let columns = self.columns(ordinal)?;
             let mut add = |doc| keys.extend(columns.key.first(doc));
             match bits {
                 Some(bits) => {
@@ -250,8 +281,8 @@ impl View {
     /// Every key of a living passage: what deserves a vector.
     pub(super) fn living_keys(&self) -> Result<Vec<(u64, i64, i64)>> {
         let mut out = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = self.cache.columns(segment)?;
+        for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
+            let columns = self.columns(ordinal)?;
             for doc in segment.doc_ids_alive() {
                 if let Some(key) = columns.key.first(doc) {
                     let date = columns.date.first(doc).unwrap_or(i64::MIN);
@@ -274,7 +305,7 @@ impl View {
     pub fn listing(&self, narrowing: &Narrowing, limit: usize) -> Result<(Vec<Hit>, Total)> {
         let mut first: HashMap<i64, (u64, i64, DocAddress)> = HashMap::new();
         for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
-            let columns = self.cache.columns(segment)?;
+            let columns = self.columns(ordinal)?;
             let passing = segment.doc_ids_alive().filter(|doc| narrowing.passes(ordinal, *doc));
             for doc in passing {
                 let Some(pid) = columns.pid.first(doc) else { continue };
@@ -306,7 +337,7 @@ impl View {
     }
 
     fn key(&self, hit: &Hit) -> Result<u64> {
-        let columns = self.cache.columns(self.searcher.segment_reader(hit.address.segment_ord))?;
+        let columns = self.columns(hit.address.segment_ord)?;
         Ok(columns.key.first(hit.address.doc_id).unwrap_or(0))
     }
 
@@ -359,7 +390,7 @@ impl View {
     }
 
     fn hit(&self, score: f32, address: DocAddress) -> Result<Hit> {
-        let columns = self.cache.columns(self.searcher.segment_reader(address.segment_ord))?;
+        let columns = self.columns(address.segment_ord)?;
         let pid = Pid(columns.pid.first(address.doc_id).unwrap_or(0));
         let ordinal = columns.ordinal.first(address.doc_id).unwrap_or(0);
         let chunk = u32::try_from(ordinal).unwrap_or(u32::MAX);

@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
-    thread,
     time::Duration,
 };
 
@@ -15,7 +14,7 @@ use super::{
 };
 use crate::{
     domain::{Error, Filters, Pid, Result},
-    index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words},
+    index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words, beside},
 };
 
 /// Results a caller may ask for at once, and how deep the pages go.
@@ -27,6 +26,8 @@ const MATCHES: usize = 3;
 const POOL: usize = 100;
 /// Questions whose vectors are remembered, for the next page and for the agent that asks again.
 const REMEMBERED: usize = 64;
+/// Results from which a second thread that reads them pays for itself.
+const WORTH_THREADS: usize = 6;
 /// Passages of an item that `similar` compares.
 const COMPARED: usize = 16;
 
@@ -134,18 +135,16 @@ impl Engine {
         let meaning =
             options.mode != Mode::Lexical && query.text.chars().any(char::is_alphanumeric);
         // The question's vector takes longest: it is computed beside the words.
-        let (words, near) = thread::scope(|scope| {
-            let near = meaning.then_some(self.vectorise.as_ref()).flatten().map(|vectorise| {
-                scope.spawn(|| self.near(&view, vectorise, &query.text, &narrowing, pool))
-            });
-            let words = self.by_words(&view, query, &narrowing, options.mode, pool);
-            let near = near.map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|_| Err(Error::internal("the search by meaning stopped")))
-            });
-            (words, near)
-        });
+        let by_words = || self.by_words(&view, query, &narrowing, options.mode, pool);
+        let (words, near) = match meaning.then_some(self.vectorise.as_ref()).flatten() {
+            Some(vectorise) => {
+                let near = || self.near(&view, vectorise, &query.text, &narrowing, pool);
+                let (words, near) = beside(by_words, near);
+                let stopped = |_| Err(Error::internal("the search by words stopped"));
+                (words.unwrap_or_else(stopped), Some(near))
+            }
+            None => (by_words(), None),
+        };
         let ByWords { words, sums, item_sums, hits: by_words, total } = words?;
         let (vector, by_meaning, words_only) = match near {
             Some(Ok((vector, hits))) => (Some(vector), hits, None),
@@ -363,12 +362,21 @@ impl Engine {
         terms: &[String],
     ) -> Result<Vec<Found>> {
         let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
-        groups
-            .iter()
-            .skip(options.offset)
-            .take(options.limit)
-            .map(|group| group.show(view, mode, &terms))
-            .collect()
+        let start = options.offset.min(groups.len());
+        let page = &groups[start..groups.len().min(start + options.limit)];
+        let show = |part: &[Group]| -> Result<Vec<Found>> {
+            part.iter().map(|group| group.show(view, mode, &terms)).collect()
+        };
+        if page.len() < WORTH_THREADS {
+            return show(page);
+        }
+        // Reading and cutting the texts is most of what is left to wait for.
+        let (first, second) = page.split_at(page.len() / 2);
+        let (second, found) = beside(|| show(second), || show(first));
+        let second = second.unwrap_or_else(|_| Err(Error::internal("a result could not be shown")));
+        let mut found = found?;
+        found.extend(second?);
+        Ok(found)
     }
 }
 

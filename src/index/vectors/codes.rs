@@ -57,7 +57,7 @@ pub(super) fn encode(vector: &[f32]) -> Coded {
 /// A question, ready for the scan and for the last word.
 pub(super) struct Asked {
     pub(super) question: Question,
-    exact: Vec<f32>,
+    pub(super) exact: Vec<f32>,
 }
 
 impl Asked {

@@ -2,6 +2,7 @@
 //! back, finds its vector again. Rows know nothing of items; a row that no living passage asks for
 //! is never shown, and goes when there are too many of them.
 
+mod coarse;
 mod codes;
 mod kernel;
 mod rows;
@@ -76,15 +77,15 @@ type RowOf = HashMap<u64, u32, BuildHasherDefault<AsIs>>;
 impl Places {
     /// The rows of `keys`, as far as `rows` has them.
     #[allow(clippy::cast_possible_truncation)]
-    fn find(&self, rows: &Rows, keys: impl Iterator<Item = u64>) -> Vec<(u64, usize)> {
+    fn find(&self, rows: &Rows, keys: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (map, known) = &mut *places;
         for row in *known..rows.count {
             map.insert(rows.key(row), row as u32);
         }
         *known = rows.count.max(*known);
-        let place = |key| map.get(&key).map(|row| (key, *row as usize));
-        keys.filter_map(place).filter(|(_, row)| *row < rows.count).collect()
+        let place = |key| map.get(&key).map(|row| (key, *row));
+        keys.filter_map(place).filter(|(_, row)| (*row as usize) < rows.count).collect()
     }
 }
 
@@ -114,9 +115,10 @@ impl Snapshot {
         let asked = Asked::new(vector);
         let found = match only {
             Some(keys) => {
-                let mut places = self.places.find(&self.rows, keys.iter().copied());
-                places.sort_unstable_by_key(|(_, row)| *row);
-                scan::among(&self.rows, &asked, limit, places.into_iter().map(|(_, row)| row))
+                let places = self.places.find(&self.rows, keys.iter().copied());
+                let mut rows: Vec<u32> = places.into_iter().map(|(_, row)| row).collect();
+                rows.sort_unstable();
+                scan::among(&self.rows, &asked, limit, &rows)
             }
             None => scan::nearest(&self.rows, &asked, limit),
         };
@@ -127,15 +129,17 @@ impl Snapshot {
     pub(super) fn cosines(&self, vector: &[f32], keys: &[u64]) -> HashMap<u64, f32> {
         let asked = Asked::new(vector);
         let places = self.places.find(&self.rows, keys.iter().copied());
-        let cosine =
-            |(key, row)| (key, asked.cosine(self.rows.long(row), self.rows.record(row).long_scale));
+        let cosine = |(key, row): (u64, u32)| {
+            let row = row as usize;
+            (key, asked.cosine(self.rows.long(row), self.rows.record(row).long_scale))
+        };
         places.into_iter().map(cosine).collect()
     }
 
     /// The vectors of these keys, as far as there are any, in the order of the keys.
     pub(super) fn find(&self, keys: &[u64]) -> Vec<(u64, Vec<f32>)> {
         let places = self.places.find(&self.rows, keys.iter().copied());
-        places.into_iter().map(|(key, row)| (key, self.rows.vector(row))).collect()
+        places.into_iter().map(|(key, row)| (key, self.rows.vector(row as usize))).collect()
     }
 
     pub(super) fn keys(&self) -> Keys {
@@ -206,6 +210,9 @@ impl Vectors {
         let count = snapshot.len();
         let whole = snapshot.rows.whole(if same_boot { count.saturating_sub(TAIL) } else { 0 });
         files.trim(files.count()?)?;
+        if files.sketch(&snapshot.rows, !same_boot)? {
+            self.mapped.lock().unwrap_or_else(PoisonError::into_inner).rows = files.map()?;
+        }
         replace(&self.folder, Path::new("boot"), boot_id().unwrap_or_default().as_bytes())
             .doing("mark the vectors as being written")?;
         let known = snapshot.keys();

@@ -1,5 +1,6 @@
-//! The rows on disk: three files that only grow, written in this order: codes, exact values, then
-//! the record that makes the row count. A row without its record does not exist.
+//! The rows on disk: files that only grow, written in this order: codes, exact values, bits for the
+//! first look, then the record that makes the row count. A row without its record does not exist; one
+//! without its bits is looked at by its codes.
 //!
 //! A record holds a checksum over the row, so that what a power cut tore is found; a killed process
 //! leaves at most bytes without a record, which the next writer cuts off.
@@ -14,11 +15,13 @@ use std::{
 
 use memmap2::Mmap;
 
-use super::codes::Coded;
+use super::{coarse::Turn, codes::Coded};
 use crate::domain::{Result, error::Doing};
 
 /// key u64, short scale f32, long scale f32, checksum u64; little endian.
 const RECORD: usize = 24;
+/// Rows whose bits are made and written together.
+const SKETCHED_AT_ONCE: usize = 4_096;
 
 /// The rows as they were when they were mapped. More may be appended meanwhile; none changes.
 pub(super) struct Rows {
@@ -27,6 +30,7 @@ pub(super) struct Rows {
     codes: Option<Mmap>,
     exact: Option<Mmap>,
     records: Option<Mmap>,
+    bits: Option<Mmap>,
 }
 
 pub(super) struct Record {
@@ -77,7 +81,10 @@ fn checksum(key: u64, short_scale: f32, long_scale: f32, codes: &[u8], exact: &[
     sum
 }
 
-/// The three files of one set of rows.
+/// The file of bits for the first look. It follows from the codes.
+const BITS: &str = "bits";
+
+/// The files of one set of rows.
 pub(super) struct Files {
     pub(super) folder: PathBuf,
     pub(super) dims: usize,
@@ -117,27 +124,54 @@ impl Files {
         let what = || format!("map the vectors in `{}`", self.folder.display());
         if count == 0 {
             let dims = self.dims;
-            return Ok(Arc::new(Rows { dims, count, codes: None, exact: None, records: None }));
+            return Ok(Arc::new(Rows {
+                dims,
+                count,
+                codes: None,
+                exact: None,
+                records: None,
+                bits: None,
+            }));
         }
-        let [codes, exact, records] = self.all().doing(what())?;
-        let mut maps = Vec::with_capacity(3);
-        for (file, width) in [codes, exact, records].iter().zip(self.widths()) {
-            let length = usize::try_from(width).unwrap_or(0) * count;
+        let map = |file: &File, length: usize| {
             // SAFETY: rows are only appended. They are cut off only by the holder of the lease and
             // only beyond the last whole row, which lies outside every map made here; a smaller set
             // of rows is made in new files.
-            let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) };
-            maps.push(Some(map.doing(what())?));
-        }
-        let mut maps = maps.into_iter().flatten();
-        let rows = Rows {
-            dims: self.dims,
-            count,
-            codes: maps.next(),
-            exact: maps.next(),
-            records: maps.next(),
+            unsafe { memmap2::MmapOptions::new().len(length).map(file) }.doing(what())
         };
-        Ok(Arc::new(rows))
+        let mut maps = Vec::with_capacity(3);
+        for (file, width) in self.all().doing(what())?.iter().zip(self.widths()) {
+            maps.push(map(file, usize::try_from(width).unwrap_or(0) * count)?);
+        }
+        let bits = match (self.sketched()?.min(count), Turn::of(self.dims)) {
+            (sketched @ 1.., Some(turn)) => {
+                Some(map(&self.open(BITS).doing(what())?, sketched * turn.width())?)
+            }
+            _ => None,
+        };
+        let mut maps = maps.into_iter();
+        let (codes, exact, records) = (maps.next(), maps.next(), maps.next());
+        Ok(Arc::new(Rows { dims: self.dims, count, codes, exact, records, bits }))
+    }
+
+    /// How many rows have their bits.
+    fn sketched(&self) -> Result<usize> {
+        let Some(turn) = Turn::of(self.dims) else { return Ok(0) };
+        let length = std::fs::metadata(self.folder.join(BITS)).map_or(0, |meta| meta.len());
+        usize::try_from(length / turn.width() as u64).doing("count the vectors")
+    }
+
+    /// Writes the bits that are missing, or all when they may be torn, and says whether there were
+    /// any. The caller holds the lease.
+    pub(super) fn sketch(&self, rows: &Rows, all: bool) -> Result<bool> {
+        let Some(turn) = Turn::of(self.dims) else { return Ok(false) };
+        let from = if all { 0 } else { self.sketched()? };
+        for start in (from..rows.count).step_by(SKETCHED_AT_ONCE) {
+            let end = (start + SKETCHED_AT_ONCE).min(rows.count);
+            let bits: Vec<u8> = (start..end).flat_map(|row| turn.bits(rows.short(row))).collect();
+            write_at(&self.open(BITS).doing("write vectors")?, start * turn.width(), &bits)?;
+        }
+        Ok(from < rows.count)
     }
 
     /// Cuts off what is not whole, so that the next row stands in its place.
@@ -145,6 +179,12 @@ impl Files {
         let what = "cut off unfinished vectors";
         for (file, width) in self.all().doing(what)?.iter().zip(self.widths()) {
             let length = width * count as u64;
+            if file.metadata().doing(what)?.len() > length {
+                file.set_len(length).doing(what)?;
+            }
+        }
+        if let Some(turn) = Turn::of(self.dims) {
+            let (file, length) = (self.open(BITS).doing(what)?, (turn.width() * count) as u64);
             if file.metadata().doing(what)?.len() > length {
                 file.set_len(length).doing(what)?;
             }
@@ -170,13 +210,14 @@ impl Files {
             }
             .write(&mut records);
         }
+        if let Some(turn) = Turn::of(self.dims) {
+            let bits: Vec<u8> =
+                rows.iter().flat_map(|(_, coded)| turn.bits(&coded.short)).collect();
+            write_at(&self.open(BITS).doing(what)?, turn.width() * count, &bits)?;
+        }
         let files = self.all().doing(what)?;
-        for ((mut file, bytes), width) in
-            files.iter().zip([codes, exact, records]).zip(self.widths())
-        {
-            use std::io::{Seek, SeekFrom, Write};
-            file.seek(SeekFrom::Start(width * count as u64)).doing(what)?;
-            file.write_all(&bytes).doing(what)?;
+        for ((file, bytes), width) in files.iter().zip([codes, exact, records]).zip(self.widths()) {
+            write_at(file, usize::try_from(width).unwrap_or(0) * count, &bytes)?;
         }
         Ok(())
     }
@@ -184,6 +225,9 @@ impl Files {
     pub(super) fn flush(&self) -> Result<()> {
         for file in self.all().doing("flush vectors")? {
             file.sync_data().doing("flush vectors")?;
+        }
+        if Turn::of(self.dims).is_some() {
+            self.open(BITS).and_then(|file| file.sync_data()).doing("flush vectors")?;
         }
         Ok(())
     }
@@ -194,7 +238,19 @@ impl Files {
     }
 }
 
+fn write_at(mut file: &File, at: usize, bytes: &[u8]) -> Result<()> {
+    use std::io::{Seek, SeekFrom, Write};
+    let what = "write vectors";
+    file.seek(SeekFrom::Start(at as u64)).doing(what)?;
+    file.write_all(bytes).doing(what)
+}
+
 impl Rows {
+    /// The bits of the first rows, one row after the other; they may be fewer than the rows.
+    pub(super) fn bits(&self) -> &[u8] {
+        self.bits.as_deref().unwrap_or_default()
+    }
+
     pub(super) fn codes(&self) -> &[u8] {
         self.codes.as_deref().unwrap_or_default()
     }
@@ -215,6 +271,19 @@ impl Rows {
 
     pub(super) fn short(&self, row: usize) -> &[u8] {
         &self.codes()[row * self.dims..][..self.dims]
+    }
+
+    /// Lets the codes of a row come nearer while something else is computed.
+    #[inline]
+    pub(super) fn prefetch(&self, row: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for line in self.short(row).chunks(64) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: every x86-64 processor has it, and it never faults.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = row;
     }
 
     /// The bytes of the sixteen-bit values.

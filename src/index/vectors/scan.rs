@@ -1,11 +1,24 @@
-//! The nearest rows to a question: a scan over eight-bit codes, then the last word in sixteen.
+//! The nearest rows to a question: where they are many, a first look at one bit a value; then the
+//! codes in eight bits, and the last word in sixteen.
 
-use std::{collections::HashSet, hash::BuildHasherDefault, thread};
+use std::{collections::HashSet, hash::BuildHasherDefault, ops::Range};
 
-use super::{codes::Asked, rows::Rows};
+use super::{
+    coarse::{self, Sketch, Turn},
+    codes::Asked,
+    rows::Rows,
+};
+use crate::index::pool;
 
 /// Rows from which a second thread pays for itself.
 const WORTH_THREADS: usize = 40_000;
+const WORTH_LOOKING_THREADS: usize = 80_000;
+/// More would only wait for the same memory.
+const MOST_PARTS: usize = 4;
+/// Rows from which a first look at their bits pays for itself.
+const WORTH_A_LOOK: usize = 20_000;
+/// Rows between the one that is compared and the one that is fetched meanwhile.
+const AHEAD: usize = 6;
 
 /// Keys are hashes already.
 #[derive(Default)]
@@ -79,43 +92,61 @@ fn scan(rows: &Rows, asked: &Asked, from: usize, to: usize, limit: usize) -> Vec
     best.finish()
 }
 
+/// Runs `work` over the rows up to `count`, in as many parts as are worth a thread each. The results
+/// are in the order of the parts.
+fn in_parts<T: Send>(
+    count: usize,
+    worth: usize,
+    work: impl Fn(Range<usize>) -> T + Sync,
+) -> Vec<T> {
+    let parts = (count / worth + 1).min(pool::cores()).min(MOST_PARTS);
+    let length = count.div_ceil(parts);
+    let part = |part: usize| part * length..((part + 1) * length).min(count);
+    pool::each((0..parts).map(part).collect(), work)
+}
+
 /// The `limit` nearest rows with their cosines, best first.
 pub(super) fn nearest(rows: &Rows, asked: &Asked, limit: usize) -> Vec<(f32, u32)> {
     if rows.count == 0 || limit == 0 {
         return Vec::new();
     }
-    let cores = thread::available_parallelism().map_or(1, |count| count.get().min(4));
-    let parts = (rows.count / WORTH_THREADS + 1).min(cores);
-    let length = rows.count.div_ceil(parts);
-    let mut bounds: Vec<_> =
-        (0..parts).map(|part| (part * length, ((part + 1) * length).min(rows.count))).collect();
-    let own = bounds.pop().unwrap_or((0, rows.count));
-    let coarse = thread::scope(|scope| {
-        let others: Vec<_> = bounds
-            .into_iter()
-            .map(|(from, to)| scope.spawn(move || scan(rows, asked, from, to, limit)))
-            .collect();
-        let mut found = scan(rows, asked, own.0, own.1, limit);
-        for other in others {
-            found.extend(other.join().unwrap_or_default());
-        }
-        found
+    if let Some((near, looked)) = first_look(rows, asked, limit) {
+        let rest = u32::try_from(looked).unwrap_or(u32::MAX)..;
+        let near: Vec<u32> = near.into_iter().chain(rest.take(rows.count - looked)).collect();
+        return among(rows, asked, limit, &near);
+    }
+    let found =
+        in_parts(rows.count, WORTH_THREADS, |part| scan(rows, asked, part.start, part.end, limit));
+    exactly(rows, asked, found.into_iter().flatten().collect(), limit)
+}
+
+/// The rows that look near by their bits, and how many were looked at; `None` when these are too few
+/// to be worth it.
+fn first_look(rows: &Rows, asked: &Asked, limit: usize) -> Option<(Vec<u32>, usize)> {
+    let width = Turn::of(rows.dims)?.width();
+    let bits = rows.bits();
+    let looked = bits.len() / width;
+    if looked < WORTH_A_LOOK {
+        return None;
+    }
+    let sketch = Sketch::of(&asked.exact)?;
+    let distances = in_parts(looked, WORTH_LOOKING_THREADS, |part| {
+        sketch.distances(&bits[part.start * width..part.end * width])
     });
-    exactly(rows, asked, coarse, limit)
+    Some((coarse::nearest(&distances.concat(), limit), looked))
 }
 
 /// The `limit` nearest of the rows `among`, with their cosines, best first.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-pub(super) fn among(
-    rows: &Rows,
-    asked: &Asked,
-    limit: usize,
-    among: impl Iterator<Item = usize>,
-) -> Vec<(f32, u32)> {
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn among(rows: &Rows, asked: &Asked, limit: usize, among: &[u32]) -> Vec<(f32, u32)> {
     let mut best = Best::new(limit);
-    for row in among {
-        asked.question.products(rows.short(row), |_, product| {
-            best.push(product as f32 * rows.short_scale(row), row as u32);
+    for (at, row) in among.iter().enumerate() {
+        if let Some(later) = among.get(at + AHEAD) {
+            rows.prefetch(*later as usize);
+        }
+        let place = *row as usize;
+        asked.question.products(rows.short(place), |_, product| {
+            best.push(product as f32 * rows.short_scale(place), *row);
         });
     }
     exactly(rows, asked, best.finish(), limit)

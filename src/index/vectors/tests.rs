@@ -53,6 +53,58 @@ fn the_best_ten_are_those_of_exact_arithmetic() {
     assert!(worst < 1e-5, "sixteen bits are as good as f32: off by {worst}");
 }
 
+/// Rows around a few hundred topics, as notes are, and questions about them.
+fn about_topics(random: &mut Random, rows: u64) -> (Vec<(u64, Vec<f32>)>, Vec<Vec<f32>>) {
+    let topics: Vec<Vec<f32>> = (0..300).map(|_| random.vector(384)).collect();
+    let mut near = |topic: &[f32], far: f32| -> Vec<f32> {
+        let noise = random.vector(384);
+        topic.iter().zip(noise).map(|(topic, noise)| topic + far * noise).collect()
+    };
+    let questions = topics.iter().take(30).map(|topic| near(topic, 1.2)).collect();
+    let rows = (0..rows).map(|key| (key, near(&topics[key as usize % 300], 1.2))).collect();
+    (rows, questions)
+}
+
+#[test]
+fn a_first_look_loses_nothing_that_matters() {
+    let folder = tempfile::tempdir().unwrap();
+    let vectors = open(folder.path());
+    let (rows, questions) = about_topics(&mut Random(11), 22_000);
+    vectors.writer().unwrap().unwrap().append(rows).unwrap();
+    let snapshot = vectors.rows().unwrap();
+    let all = snapshot.keys();
+    let mut kept = 0;
+    for question in &questions {
+        let looked = snapshot.nearest(question, 100, None);
+        let every = snapshot.nearest(question, 100, Some(&all));
+        assert_eq!(looked[..10], every[..10]);
+        kept += every.iter().filter(|found| looked.contains(found)).count();
+    }
+    assert!(kept >= questions.len() * 99, "{kept} of {}", questions.len() * 100);
+}
+
+/// Rows that were written before there were bits, or whose bits a power cut took.
+#[test]
+fn rows_without_bits_are_found_and_get_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rows, questions) = about_topics(&mut Random(5), 21_000);
+    let vectors = open(folder.path());
+    vectors.writer().unwrap().unwrap().append(rows).unwrap();
+    let before = vectors.rows().unwrap().nearest(&questions[0], 10, None);
+    let file = vectors.folder.join("rows-0/bits");
+    let bits = fs::read(&file).unwrap();
+    assert_eq!(bits.len(), 21_000 * 48);
+    drop(vectors);
+    for left in [0, 20_500 * 48] {
+        OpenOptions::new().write(true).open(&file).unwrap().set_len(left).unwrap();
+        let vectors = open(folder.path());
+        assert_eq!(vectors.rows().unwrap().nearest(&questions[0], 10, None), before);
+        vectors.writer().unwrap().unwrap().close().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), bits);
+        assert_eq!(vectors.rows().unwrap().nearest(&questions[0], 10, None), before);
+    }
+}
+
 #[test]
 fn only_asked_keys_are_found() {
     let folder = tempfile::tempdir().unwrap();
