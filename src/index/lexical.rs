@@ -33,7 +33,7 @@ const HEADINGS: f32 = 1.2;
 const BODY: f32 = 1.0;
 const LABELS: f32 = 1.0;
 /// How fast a word grows with how often it is asked.
-const REPEATED: f32 = 0.8;
+const REPEATED: f32 = 0.9;
 /// What a word counts that stands in for the one that was typed.
 const STAND_IN: f32 = 0.6;
 /// Words of a question that are looked up; the rarest count.

@@ -14,6 +14,7 @@
 //! ```
 
 mod build;
+mod centre;
 mod directory;
 mod expand;
 mod follower;

@@ -15,6 +15,7 @@ use std::{
 use super::{
     Source,
     build::{Build, Step},
+    centre::Centre,
     generation::{Builds, Generation, Position, Stamp, unusable},
     lease::Lease,
     narrow::Cache,
@@ -79,6 +80,7 @@ pub struct Index {
     /// Counts what was published here, so that threads can wait for more.
     published: (Mutex<u64>, Condvar),
     narrowings: Arc<Cache>,
+    centre: Centre,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -112,6 +114,7 @@ impl Index {
             rebuilding: AtomicBool::new(false),
             published: (Mutex::new(0), Condvar::new()),
             narrowings: Arc::default(),
+            centre: Centre::default(),
         })
     }
 
@@ -152,6 +155,14 @@ impl Index {
         };
         let rows = self.vectors.as_ref().map(|vectors| vectors.rows()).transpose()?;
         Ok(View::new(&generation, rows, Arc::clone(&self.narrowings)))
+    }
+
+    /// The mean of the vectors that `view` has; `None` where they are too few to have one.
+    pub fn centre(&self, view: &View) -> Result<Option<Arc<[f32]>>> {
+        match &self.vectors {
+            Some(vectors) => self.centre.of(vectors, view.rows()),
+            None => Ok(None),
+        }
     }
 
     /// Lets the index catch up with everything acknowledged before this call, for at most `wait`,

@@ -549,3 +549,27 @@ fn vectors_follow_and_never_point_at_what_is_gone() {
     let never: Embed = std::sync::Arc::new(|_| panic!("nothing is missing"));
     again.embed_all(&never, 1, &|_, _| {}).unwrap();
 }
+
+#[test]
+fn a_collection_has_a_centre_once_it_is_one() {
+    let (folder, shelf) = (tempfile::tempdir().unwrap(), Shelf::default());
+    let index = open(folder.path(), &shelf);
+    let grow = |pids: std::ops::Range<i64>| {
+        for pid in pids {
+            shelf.put(page(pid, "Roses", &[&format!("Prune roses in spring, note {pid}.")]));
+        }
+        index.catch_up(&|_, _| {}).unwrap();
+        index.embed_all(&embed(), 1, &|_, _| {}).unwrap();
+        index.centre(&index.view().unwrap()).unwrap()
+    };
+    assert!(grow(1..20).is_none());
+    let centre = grow(20..101).unwrap();
+    assert_eq!(centre.len(), DIMS);
+    let length: f32 = centre.iter().map(|value| value * value).sum::<f32>().sqrt();
+    assert!((0.1..=1.001).contains(&length), "{length}");
+    assert!(
+        std::sync::Arc::ptr_eq(&centre, &grow(101..110).unwrap()),
+        "a tenth more is no other collection"
+    );
+    assert!(!std::sync::Arc::ptr_eq(&centre, &grow(110..180).unwrap()));
+}

@@ -49,11 +49,11 @@ pub(super) fn weight(term: &Term) -> f32 {
     match term.kind {
         // What is left of `e.g.`, of an initial or of a formula says little by itself.
         Kind::Word if is_letter(&term.term) => 0.3,
-        Kind::Word | Kind::Gram | Kind::Emoji | Kind::Whole => 1.0,
+        Kind::Word | Kind::Gram | Kind::Emoji => 1.0,
         // A single character of a word that its pairs say better.
         Kind::Single => 0.5,
         // An alternative: where it matches, the word usually does too.
-        Kind::Form(_) | Kind::Variant => 0.5,
+        Kind::Form(_) | Kind::Variant | Kind::Whole => 0.5,
         Kind::Part => 0.3,
     }
 }

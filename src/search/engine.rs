@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     answer::{Answer, Found, Match},
-    fuse::{Evidence, Mode},
+    fuse::{Aim, Evidence, Mode},
     query::{Query, combine},
     snippet::snippet,
 };
@@ -138,7 +138,8 @@ impl Engine {
         let by_words = || self.by_words(&view, query, &narrowing, options.mode, pool);
         let (words, near) = match meaning.then_some(self.vectorise.as_ref()).flatten() {
             Some(vectorise) => {
-                let near = || self.near(&view, vectorise, &query.text, &narrowing, pool);
+                let near =
+                    || self.near(&view, vectorise, &query.text, &narrowing, options.mode, pool);
                 let (words, near) = beside(by_words, near);
                 let stopped = |_| Err(Error::internal("the search by words stopped"));
                 (words.unwrap_or_else(stopped), Some(near))
@@ -146,8 +147,8 @@ impl Engine {
             None => (by_words(), None),
         };
         let ByWords { words, sums, item_sums, hits: by_words, total } = words?;
-        let (vector, by_meaning, words_only) = match near {
-            Some(Ok((vector, hits))) => (Some(vector), hits, None),
+        let (aim, by_meaning, words_only) = match near {
+            Some(Ok((aim, hits))) => (Some(aim), hits, None),
             Some(Err(error)) => {
                 tracing::warn!(?error, "searched by words only");
                 let reason = format!("searched by words only: {error}");
@@ -155,13 +156,13 @@ impl Engine {
             }
             None => (None, Vec::new(), None),
         };
-        let mode = if vector.is_none() && options.mode == Mode::Hybrid {
+        let mode = if aim.is_none() && options.mode == Mode::Hybrid {
             Mode::Lexical
         } else {
             options.mode
         };
         let said = Said { words: &words, sums: &sums, item_sums: &item_sums };
-        let candidates = weigh(&view, &said, vector.as_deref(), by_words, by_meaning, mode)?;
+        let candidates = weigh(&view, &said, aim.as_ref(), by_words, by_meaning, mode)?;
         let groups = group(candidates, mode);
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search(&query.clone().loosened(), options);
@@ -217,11 +218,21 @@ impl Engine {
         vectorise: &Vectorise,
         text: &str,
         narrowing: &Narrowing,
+        mode: Mode,
         limit: usize,
-    ) -> Result<(Vec<f32>, Vec<Hit>)> {
+    ) -> Result<(Aim, Vec<Hit>)> {
         let vector = self.vector(vectorise, text, Role::Question)?;
-        let hits = view.nearest(&vector, narrowing, limit)?;
-        Ok((vector, hits))
+        let aim = match mode {
+            Mode::Hybrid => self.index.centre(view)?,
+            Mode::Lexical | Mode::Vector => None,
+        };
+        let aim = match aim {
+            Some(centre) if centre.len() == vector.len() => Aim::past(&centre, vector),
+            _ => Aim::straight(vector),
+        };
+        let mut hits = view.nearest(&aim.vector, narrowing, limit)?;
+        hits.iter_mut().for_each(|hit| hit.score = aim.cosine(hit.score));
+        Ok((aim, hits))
     }
 
     fn vector(&self, vectorise: &Vectorise, text: &str, role: Role) -> Result<Vec<f32>> {
@@ -441,7 +452,7 @@ fn whole_items(
 fn weigh(
     view: &View,
     Said { words, sums, item_sums }: &Said<'_>,
-    vector: Option<&[f32]>,
+    aim: Option<&Aim>,
     by_words: Vec<Hit>,
     by_meaning: Vec<Hit>,
     mode: Mode,
@@ -449,8 +460,12 @@ fn weigh(
     let seen: HashSet<_> = by_words.iter().map(|hit| hit.id).collect();
     let only_near: Vec<Hit> =
         by_meaning.into_iter().filter(|hit| !seen.contains(&hit.id)).collect();
-    let cosines = match vector {
-        Some(vector) => view.cosines(vector, &by_words)?,
+    let cosines = match aim {
+        Some(aim) => view
+            .cosines(&aim.vector, &by_words)?
+            .into_iter()
+            .map(|cosine| cosine.map(|cosine| aim.cosine(cosine)))
+            .collect(),
         None => vec![None; by_words.len()],
     };
     let scores = match mode {
@@ -465,7 +480,8 @@ fn weigh(
         let whole = whole.get(&hit.id.pid).copied().unwrap_or(0.0);
         let part =
             |score: f32| if words.ideal > 0.0 { (score / words.ideal).min(1.0) } else { 0.0 };
-        Evidence { words: passage, whole, share: part(whole), own: part(passage), cosine }
+        let (share, own, place) = (part(whole), part(passage), hit.id.chunk);
+        Evidence { words: passage, whole, share, own, cosine, place }
     };
     let first = by_words
         .into_iter()

@@ -243,6 +243,31 @@ fn a_restore_can_be_undone() {
     assert_eq!(library.file(), before);
 }
 
+/// The file of a backup that went is written over; nothing of what it held is left behind.
+#[test]
+fn a_longer_file_that_is_written_over_leaves_nothing() {
+    let library = library();
+    let long = "long ".repeat(2_000);
+    for number in 0..4 {
+        library.create(&format!("long_{number}"), &long).unwrap();
+    }
+    for number in 0..4 {
+        library.store.delete(&format!("long_{number}")).unwrap();
+    }
+    let spare = library.folder.path().join("backups/.user.jsonl.spare");
+    let mut used = 0;
+    for number in 0..12 {
+        let before = fs::metadata(&spare).map_or(0, |meta| meta.len());
+        library.create(&format!("short_{number}"), "short").unwrap();
+        used += usize::from(before > 10_000);
+        let text = library.file();
+        assert_eq!(text.lines().count(), number + 1);
+        assert!(!text.contains("long") && text.ends_with("}\n"));
+        assert!(library.backups() <= 10);
+    }
+    assert!(used > 0, "a long one was written over");
+}
+
 #[test]
 fn only_the_newest_backups_are_kept() {
     let library = library();
