@@ -126,12 +126,13 @@ impl Sums {
                 let mut block = terms
                     .read_block_postings_from_terminfo(place, IndexRecordOption::WithFreqs)
                     .doing(what)?;
-                let lengths = match measured.iter().position(|(field, _)| *field == clause.field) {
-                    Some(at) => &measured[at].1,
-                    None => {
-                        let lengths = segment.get_fieldnorms_reader(clause.field).doing(what)?;
-                        &measured.push_mut((clause.field, lengths)).1
-                    }
+                if !measured.iter().any(|(field, _)| *field == clause.field) {
+                    let lengths = segment.get_fieldnorms_reader(clause.field).doing(what)?;
+                    measured.push((clause.field, lengths));
+                }
+                let Some((_, lengths)) = measured.iter().find(|(field, _)| *field == clause.field)
+                else {
+                    continue;
                 };
                 while !block.docs().is_empty() {
                     for (doc, times) in block.docs().iter().zip(block.freqs()) {

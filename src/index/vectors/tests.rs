@@ -54,7 +54,9 @@ fn the_best_ten_are_those_of_exact_arithmetic() {
 }
 
 /// Rows around a few hundred topics, as notes are, and questions about them.
-fn about_topics(random: &mut Random, rows: u64) -> (Vec<(u64, Vec<f32>)>, Vec<Vec<f32>>) {
+type Topics = (Vec<(u64, Vec<f32>)>, Vec<Vec<f32>>);
+
+fn about_topics(random: &mut Random, rows: u64) -> Topics {
     let topics: Vec<Vec<f32>> = (0..300).map(|_| random.vector(384)).collect();
     let mut near = |topic: &[f32], far: f32| -> Vec<f32> {
         let noise = random.vector(384);
