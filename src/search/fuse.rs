@@ -6,8 +6,8 @@
 //! an English question is a weak sign, however rare the name, so that most of the words count for
 //! more than their part. A cosine counts less a part of what all passages have in common: being
 //! like everything else here is no answer. And the beginning of an item says what the item is about,
-//! while of many passages one is always near by chance. The figures were tuned on one half of the
-//! questions of the judged sets of `notewell eval --explain` and checked on the other.
+//! while of many passages one is always near by chance. The figures were tuned on the judged sets of
+//! `notewell eval --explain`; BENCHMARKS says what they gain on questions they were not tuned on.
 
 /// What meaning counts in the sum.
 pub(super) const MEANING: f32 = 0.5;
