@@ -12,10 +12,10 @@ use std::{
 use super::state::Index;
 use crate::domain::{Result, error::Doing};
 
-/// Changes that come one upon the other are committed together: a commit costs more than they do.
-/// Whoever searches meanwhile does not wait for this.
+/// Changes that this process makes one upon the other are committed together: a commit costs more
+/// than they do. Its own searches do not wait for this, those of other processes hardly.
 const GATHER: Duration = Duration::from_millis(40);
-const GATHER_AT_MOST: Duration = Duration::from_millis(400);
+const GATHER_AT_MOST: Duration = Duration::from_millis(200);
 /// While this process writes it looks often, because others wait for it; otherwise seldom.
 const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_millis(500);
@@ -26,6 +26,8 @@ const IDLE: Duration = Duration::from_secs(2);
 /// Follows the log until it is dropped.
 pub struct Follower {
     stop: Arc<AtomicBool>,
+    /// Something was written here since the last look.
+    woken: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -33,11 +35,15 @@ impl Follower {
     pub fn start(index: Arc<Index>) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
+        let woken = Arc::new(AtomicBool::new(false));
+        let waking = Arc::clone(&woken);
         let thread = thread::Builder::new()
             .name("index-follower".to_owned())
             .spawn(move || {
                 while !stopping.load(Ordering::Acquire) {
-                    let pause = match gather(&index).and_then(|()| index.tend(IDLE)) {
+                    let own = waking.swap(false, Ordering::AcqRel);
+                    let gathered = if own { gather(&index) } else { Ok(()) };
+                    let pause = match gathered.and_then(|()| index.tend(IDLE)) {
                         Ok(true) => BUSY,
                         Ok(false) => QUIET,
                         Err(error) => {
@@ -52,11 +58,12 @@ impl Follower {
                 }
             })
             .doing("start the index's thread")?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, woken, thread: Some(thread) })
     }
 
     /// Looks at the log now: something was written.
     pub fn wake(&self) {
+        self.woken.store(true, Ordering::Release);
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
