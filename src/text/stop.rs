@@ -3,6 +3,8 @@
 //! None is dropped when indexing: BM25 weighs them down by itself and phrases need them. A query
 //! may drop or discount them.
 
+use std::{collections::HashSet, sync::LazyLock};
+
 use super::lang::Lang;
 use super::script::{self, Script};
 
@@ -38,16 +40,20 @@ const JAPANESE: &str = "\
     ない なか なく など なら なる なん に にお につ には によ に関 の のか ので のは のよ は はい へ べき まし ます ませ また まで も もの や よ よう より ら られ り る \
     るの れ れた れて れる わ を ん んか んで 何 何で";
 
+static LISTED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    [ENGLISH, RUSSIAN, JAPANESE].iter().flat_map(|list| list.split(' ')).collect()
+});
+
 /// Whether `word`, as written or as a term, only holds a sentence together.
 ///
 /// `None` asks all of English, Russian and Japanese; other languages have no list and say no.
 /// Japanese is asked by pairs of characters, as the analyser cuts it.
 pub fn is_stop_word(word: &str, lang: Option<Lang>) -> bool {
     let Some(first) = word.chars().next() else { return false };
-    let (list, of) = match script::of(first) {
-        Script::Latin => (ENGLISH, Lang::English),
-        Script::Cyrillic => (RUSSIAN, Lang::Russian),
-        Script::Hiragana | Script::Han => (JAPANESE, Lang::Japanese),
+    let of = match script::of(first) {
+        Script::Latin => Lang::English,
+        Script::Cyrillic => Lang::Russian,
+        Script::Hiragana | Script::Han => Lang::Japanese,
         _ => return false,
     };
     if lang.is_some_and(|lang| lang != of) {
@@ -56,7 +62,8 @@ pub fn is_stop_word(word: &str, lang: Option<Lang>) -> bool {
     let (mut lower, mut bare) = (String::new(), String::new());
     super::fold::fold_word(word, &mut lower, &mut bare);
     bare.retain(|c| c != '\'');
-    list.split(' ').any(|stop| stop == bare)
+    // No word stands in two of the lists: each has its own script.
+    LISTED.contains(bare.as_str())
 }
 
 #[cfg(test)]
