@@ -8,6 +8,7 @@
 mod answer;
 mod engine;
 pub mod fuse;
+mod group;
 mod query;
 mod snippet;
 

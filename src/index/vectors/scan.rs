@@ -122,7 +122,7 @@ pub(super) fn nearest(rows: &Rows, asked: &Asked, limit: usize) -> Vec<(f32, u32
 
 /// The rows that look near by their bits, and how many were looked at; `None` when these are too few
 /// to be worth it.
-fn first_look(rows: &Rows, asked: &Asked, limit: usize) -> Option<(Vec<u32>, usize)> {
+pub(super) fn first_look(rows: &Rows, asked: &Asked, limit: usize) -> Option<(Vec<u32>, usize)> {
     let width = Turn::of(rows.dims)?.width();
     let bits = rows.bits();
     let looked = bits.len() / width;

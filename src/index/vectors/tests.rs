@@ -80,6 +80,8 @@ fn a_first_look_loses_nothing_that_matters() {
         let looked = snapshot.nearest(question, 100, None);
         let every = snapshot.nearest(question, 100, Some(&all));
         assert_eq!(looked[..10], every[..10]);
+        let (near, of) = scan::first_look(&snapshot.rows, &Asked::new(question), 100).unwrap();
+        assert!(of == 22_000 && near.len() < 5_000, "{} of {of} are compared", near.len());
         kept += every.iter().filter(|found| looked.contains(found)).count();
     }
     assert!(kept >= questions.len() * 99, "{kept} of {}", questions.len() * 100);

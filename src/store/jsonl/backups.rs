@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::replace;
 use crate::{
     domain::{Error, Result, Timestamp, error::Doing},
     store::prompts::Backup,
@@ -101,6 +102,8 @@ impl Backups {
                     && is_nobody_elses(&path)
                     && fs::rename(&path, self.spare()).is_ok()
                 {
+                    // After a power cut it must not be a backup again, half written over.
+                    replace::sync_folder(&self.folder).doing("sync the folder of backups")?;
                     continue;
                 }
                 match fs::remove_file(path) {
