@@ -35,15 +35,10 @@ impl Serve {
         telemetry::start_logs(&config.log, Form::Json);
         telemetry::start_metrics();
         runtime()?.block_on(async {
-            // Port 0 means "any": links must carry the real one.
-            let listener = std::net::TcpListener::bind(config.server.listen);
-            if config.server.listen.port() == 0
-                && let Ok(address) = listener.and_then(|listener| listener.local_addr())
-            {
-                config.server.listen = address;
-            }
+            let (listener, address) = Server::listen(config.server.listen)?;
+            config.server.listen = address;
             let app = Arc::new(App::open(config, crate::tools::names())?);
-            let server = Server::bind(app.clone()).await?;
+            let server = Server::on(listener, app.clone())?;
             if let Some(dir) = &throwaway {
                 let bookmarks = app.import_demo_bookmarks(dir.path())?;
                 say_demo(&app, server.address, bookmarks)?;

@@ -50,14 +50,24 @@ pub struct Server {
 }
 
 impl Server {
-    pub async fn bind(app: Arc<App>) -> Result<Self> {
-        let listen = app.config.server.listen;
-        let listener = tokio::net::TcpListener::bind(listen).await.map_err(|error| {
+    /// Takes an address, with its real port where any was asked for: links carry it.
+    pub fn listen(listen: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)> {
+        let what = "read the server's own address";
+        let listener = std::net::TcpListener::bind(listen).map_err(|error| {
             Error::invalid_params(format!(
                 "could not listen on `{listen}`: {error}; choose another address with `--listen`"
             ))
         })?;
-        let address = listener.local_addr().doing("read the server's own address")?;
+        let address = listener.local_addr().doing(what)?;
+        Ok((listener, address))
+    }
+
+    /// Takes over an address that is listened on.
+    pub fn on(listener: std::net::TcpListener, app: Arc<App>) -> Result<Self> {
+        let what = "take the address over";
+        let address = listener.local_addr().doing(what)?;
+        listener.set_nonblocking(true).doing(what)?;
+        let listener = tokio::net::TcpListener::from_std(listener).doing(what)?;
         Ok(Self { listener, app, address })
     }
 
