@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Home, put};
+use crate::support::{Home, Server, put};
 
 #[test]
 fn call_is_the_same_door() {
@@ -105,6 +105,18 @@ fn a_client_is_set_up_and_its_file_kept() {
     let (ok, _, err) = home.run(&["client", "cursor", "--write", "--file", path]);
     assert!(!ok && err.contains("nothing was written"), "{err}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "// mine\n{}");
+}
+
+/// As the README's first command does: a port that is named, not any that is free.
+#[test]
+fn serve_answers_on_the_port_it_was_given() {
+    let home = Home::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let listen = free.to_string();
+    let server = Server::start(home.command(&["serve", "--demo", "--listen", &listen]));
+    assert_eq!(server.get("/healthz", &[]).status, 200);
+    let (ok, _, err) = home.run(&["serve", "--listen", &listen]);
+    assert!(!ok && err.contains(&listen) && err.contains("--listen"), "{err}");
 }
 
 #[test]
