@@ -1,0 +1,46 @@
+//! What is wrong with the library, and how to mend it. Each family of findings has a file of its
+//! own; looking changes nothing.
+
+mod files;
+mod index;
+mod vaults;
+
+use super::App;
+use crate::domain::{Result, query::words};
+
+words!(
+    /// How bad a finding is: `wrong` needs mending, `note` is good to know.
+    Level, "level", { Wrong = "wrong", Note = "note" }
+);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub level: Level,
+    pub what: String,
+    pub mend: String,
+}
+
+impl Finding {
+    pub fn wrong(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { level: Level::Wrong, what: what.into(), mend: mend.into() }
+    }
+
+    pub fn note(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { level: Level::Note, what: what.into(), mend: mend.into() }
+    }
+}
+
+impl App {
+    /// Returns every finding, those that need mending first.
+    pub fn doctor(&self) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        findings.extend(self.check_disk());
+        self.check_vaults(&mut findings)?;
+        self.check_pages(&mut findings)?;
+        self.check_prompts(&mut findings)?;
+        self.check_cards(&mut findings);
+        self.check_index(&mut findings)?;
+        findings.sort_by_key(|finding| finding.level == Level::Note);
+        Ok(findings)
+    }
+}
