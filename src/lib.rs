@@ -17,6 +17,8 @@ pub mod search;
 pub mod serve;
 pub mod store;
 pub mod telemetry;
-pub mod text;
 pub mod tools;
 pub mod vault;
+
+/// Text to search terms. A crate of its own, so that every profile optimises it.
+pub use notewell_text as text;

@@ -11,14 +11,10 @@ pub mod http;
 #[cfg(test)]
 mod suite;
 
-use crate::domain::Result;
+pub use notewell_model::Role;
+use notewell_model::normalise;
 
-/// What a text is to the search. A model may see questions and stored passages differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    Query,
-    Passage,
-}
+use crate::domain::Result;
 
 /// Turns texts into vectors of length one, so that a dot product is a cosine.
 pub trait Embedder: Send + Sync {
@@ -35,16 +31,5 @@ pub trait Embedder: Send + Sync {
     /// is found by its words only, and `status` has to say so. Full where nobody can tell.
     fn covered(&self, _text: &str) -> f32 {
         1.0
-    }
-}
-
-/// Makes the vector one unit long. A vector of zeros stays as it is.
-fn normalise(vector: &mut [f32]) {
-    let length = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
-    if length > 0.0 {
-        let scale = (1.0 / length) as f32;
-        for x in vector {
-            *x *= scale;
-        }
     }
 }

@@ -8,7 +8,6 @@ const ROOMS: &[&str] = &[
     "config",
     "telemetry",
     "post",
-    "text",
     "markdown",
     "vault",
     "store",
@@ -106,8 +105,8 @@ fn no_room_uses_a_later_one() {
 fn an_upward_import_is_seen() {
     assert_eq!(upward("store", "use crate::app::App;"), ["`store` uses `app`"]);
     assert_eq!(
-        upward("text", "use crate::{\n    domain::{Result, Error},\n    tools::Tool,\n};"),
-        ["`text` uses `tools`"]
+        upward("markdown", "use crate::{\n    domain::{Result, Error},\n    tools::Tool,\n};"),
+        ["`markdown` uses `tools`"]
     );
     assert_eq!(upward("cli", "use crate::{app::App, serve::http};"), [] as [&str; 0]);
     assert_eq!(upward("attic", ""), ["`attic` is not in the list of rooms"]);

@@ -2,12 +2,6 @@
 //! back, finds its vector again. Rows know nothing of items; a row that no living passage asks for
 //! is never shown, and goes when there are too many of them.
 
-mod coarse;
-mod codes;
-mod kernel;
-mod rows;
-mod scan;
-
 use std::{
     collections::HashMap,
     fs,
@@ -19,13 +13,9 @@ use std::{
     },
 };
 
-pub(super) use scan::Keys;
+pub(super) use notewell_vectors::Keys;
+use notewell_vectors::{Files, KeyHasher, QueryVector, Rows, encode, scan};
 
-use self::{
-    codes::{Asked, encode},
-    rows::{Files, Rows},
-    scan::AsIs,
-};
 use super::{
     directory::{boot_id, replace},
     generation::Stamp,
@@ -72,7 +62,7 @@ struct Mapped {
 #[derive(Default)]
 struct Places(Mutex<(RowOf, usize)>);
 
-type RowOf = HashMap<u64, u32, BuildHasherDefault<AsIs>>;
+type RowOf = HashMap<u64, u32, BuildHasherDefault<KeyHasher>>;
 
 impl Places {
     /// The rows of `keys`, as far as `rows` has them.
@@ -112,7 +102,7 @@ impl Snapshot {
         limit: usize,
         only: Option<&Keys>,
     ) -> Vec<(f32, u64)> {
-        let asked = Asked::new(vector);
+        let asked = QueryVector::new(vector);
         let found = match only {
             Some(keys) => {
                 let places = self.places.find(&self.rows, keys.iter().copied());
@@ -127,7 +117,7 @@ impl Snapshot {
 
     /// The cosines with the rows of these keys, as far as there are any.
     pub(super) fn cosines(&self, vector: &[f32], keys: &[u64]) -> HashMap<u64, f32> {
-        let asked = Asked::new(vector);
+        let asked = QueryVector::new(vector);
         let places = self.places.find(&self.rows, keys.iter().copied());
         let cosine = |(key, row): (u64, u32)| {
             let row = row as usize;
@@ -158,7 +148,7 @@ impl Vectors {
             model.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let folder = root.join(format!("vectors-{plain}-{dims}"));
         fs::create_dir_all(&folder).doing(format!("create `{}`", folder.display()))?;
-        let rows = Files { folder: folder.join("rows-0"), dims }.map()?;
+        let rows = Files { folder: folder.join("rows-0"), dims }.map().doing("read the vectors")?;
         let mapped = Mapped {
             pointer: Stamp::default(),
             set: "rows-0".to_owned(),
@@ -182,15 +172,15 @@ impl Vectors {
         if pointer != mapped.pointer {
             let name = fs::read_to_string(self.folder.join("current")).unwrap_or_default();
             if name.starts_with("rows-") && !name.contains(['/', '\\', '.']) {
-                mapped.rows = self.files(&name).map()?;
+                mapped.rows = self.files(&name).map().doing("read the vectors")?;
                 mapped.set = name;
                 mapped.places = Arc::default();
             }
             mapped.pointer = pointer;
         }
         let files = self.files(&mapped.set);
-        if files.count()? != mapped.rows.count {
-            mapped.rows = files.map()?;
+        if files.count().doing("read the vectors")? != mapped.rows.count {
+            mapped.rows = files.map().doing("read the vectors")?;
         }
         Ok(Snapshot { rows: Arc::clone(&mapped.rows), places: Arc::clone(&mapped.places) })
     }
@@ -209,9 +199,10 @@ impl Vectors {
         };
         let count = snapshot.len();
         let whole = snapshot.rows.whole(if same_boot { count.saturating_sub(TAIL) } else { 0 });
-        files.trim(files.count()?)?;
-        if files.sketch(&snapshot.rows, !same_boot)? {
-            self.mapped.lock().unwrap_or_else(PoisonError::into_inner).rows = files.map()?;
+        files.trim(files.count().doing("read the vectors")?).doing("write the vectors")?;
+        if files.sketch(&snapshot.rows, !same_boot).doing("write the vectors")? {
+            self.mapped.lock().unwrap_or_else(PoisonError::into_inner).rows =
+                files.map().doing("read the vectors")?;
         }
         replace(&self.folder, Path::new("boot"), boot_id().unwrap_or_default().as_bytes())
             .doing("mark the vectors as being written")?;
@@ -278,7 +269,7 @@ impl VectorWriter<'_> {
                 rows.push((key, encode(&vector)));
             }
         }
-        self.files.append(self.count, &rows)?;
+        self.files.append(self.count, &rows).doing("write the vectors")?;
         self.count += rows.len();
         Ok(())
     }
@@ -300,7 +291,7 @@ impl VectorWriter<'_> {
         let target = self.vectors.files(&name);
         Files::remove(&target.folder);
         fs::create_dir_all(&target.folder).doing("create the vectors' folder")?;
-        let rows = self.files.map()?;
+        let rows = self.files.map().doing("read the vectors")?;
         let (mut count, mut known) = (0, Keys::default());
         let mut batch = Vec::new();
         for row in 0..rows.count {
@@ -308,12 +299,12 @@ impl VectorWriter<'_> {
                 batch.push((rows.key(row), encode(&rows.vector(row))));
             }
             if batch.len() == 1_024 || (row + 1 == rows.count && !batch.is_empty()) {
-                target.append(count, &batch)?;
+                target.append(count, &batch).doing("write the vectors")?;
                 count += batch.len();
                 batch.clear();
             }
         }
-        target.flush()?;
+        target.flush().doing("write the vectors")?;
         replace(&self.vectors.folder, Path::new("current"), name.as_bytes())
             .doing("change over to the compacted vectors")?;
         Files::remove(&self.files.folder);
@@ -323,7 +314,7 @@ impl VectorWriter<'_> {
 
     /// Flushes to the disk and lets the lease go.
     pub(super) fn close(self) -> Result<()> {
-        self.files.flush()?;
+        self.files.flush().doing("write the vectors")?;
         let _ = fs::remove_file(self.vectors.folder.join("boot"));
         Ok(())
     }

@@ -1,5 +1,7 @@
 use std::fs::OpenOptions;
 
+use notewell_vectors::codes;
+
 use super::*;
 
 /// A small generator, so that the tests need no other one: xorshift.
@@ -68,7 +70,7 @@ fn about_topics(random: &mut Random, rows: u64) -> Topics {
 }
 
 #[test]
-fn a_first_look_loses_nothing_that_matters() {
+fn a_prefilter_loses_nothing_that_matters() {
     let folder = tempfile::tempdir().unwrap();
     let vectors = open(folder.path());
     let (rows, questions) = about_topics(&mut Random(11), 22_000);
@@ -80,7 +82,7 @@ fn a_first_look_loses_nothing_that_matters() {
         let looked = snapshot.nearest(question, 100, None);
         let every = snapshot.nearest(question, 100, Some(&all));
         assert_eq!(looked[..10], every[..10]);
-        let (near, of) = scan::first_look(&snapshot.rows, &Asked::new(question), 100).unwrap();
+        let (near, of) = scan::prefilter(&snapshot.rows, &QueryVector::new(question), 100).unwrap();
         assert!(of == 22_000 && near.len() < 5_000, "{} of {of} are compared", near.len());
         kept += every.iter().filter(|found| looked.contains(found)).count();
     }

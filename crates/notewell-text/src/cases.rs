@@ -19,7 +19,7 @@ struct Case {
 }
 
 fn read_cases() -> Vec<Case> {
-    let lines = include_str!("../../tests/cases/language.jsonl").lines();
+    let lines = include_str!("../../../tests/cases/language.jsonl").lines();
     lines.map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"))).collect()
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::kernel::{Kernel, Linear, Ops, Pass, Rows};
 use super::math::{HEAD, Heads, add_norm, attend, gelu};
 use super::weights::{Tensors, half};
-use crate::domain::Result;
+use crate::Result;
 
 pub const DIMS: usize = 384;
 /// The longest sequence, start and end included.

@@ -1,5 +1,5 @@
-//! Threads that searches share. A search has work for two for a millisecond or so: starting a thread
-//! for it, with its own analyser, would cost as much as it gains.
+//! The thread pool that searches share. A search has about a millisecond of parallel work; starting
+//! a thread for that would cost as much as it saves.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,25 +9,26 @@ use std::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Asking the system takes longer than some of the work that depends on it.
+/// Cached: the system call takes longer than some of the work that depends on it.
 static CORES: LazyLock<usize> =
     LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
 
-/// `None` where the system gives no more threads: everything is then done by whoever asks.
+/// `None` if the system refuses more threads; work then runs on the calling thread.
 static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let built = ThreadPoolBuilder::new()
         .num_threads(*CORES)
         .thread_name(|number| format!("search-{number}"))
         .build();
-    built.inspect_err(|error| tracing::warn!(%error, "searches have no threads of their own")).ok()
+    built.inspect_err(|error| tracing::warn!(%error, "the search thread pool could not start")).ok()
 });
 
-pub(super) fn cores() -> usize {
+/// The number of cores.
+pub fn cores() -> usize {
     *CORES
 }
 
-/// Runs `other` beside `own`. What `other` panics with is returned. There is a thread for each core,
-/// so what waits for somebody else is `own`.
+/// Runs `other` on the pool and `own` on this thread. A panic of `other` is returned. The pool has
+/// one thread per core, so `own` should be the part that may block.
 pub fn beside<A: Send, B>(
     other: impl FnOnce() -> A + Send,
     own: impl FnOnce() -> B,
@@ -42,8 +43,8 @@ pub fn beside<A: Send, B>(
     (found.unwrap_or_else(|| Err(Box::new("it was not run"))), own)
 }
 
-/// Runs `work` on every part, the last one here. The results are in the order of the parts.
-pub(super) fn each<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Vec<T> {
+/// Runs `work` on every part in parallel, the last one on this thread. Keeps the order.
+pub fn each<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Vec<T> {
     let Some(last) = parts.pop() else { return Vec::new() };
     let pool = match &*POOL {
         Some(pool) if !parts.is_empty() => pool,

@@ -1,24 +1,23 @@
-//! The inner product of one question with many rows of codes: the one place where speed asks for
-//! vector instructions, chosen by what the processor has.
+//! Int8 inner products of one query with many rows, with a kernel per instruction set.
 //!
-//! A row's codes are kept as unsigned bytes, 128 above their value, because that is the operand
-//! order of `vpdpbusd`; the constant `128 · Σ question` is taken off once per row. All kernels give
-//! the same integer.
+//! Row codes are stored as unsigned bytes with an offset of 128, because `vpdpbusd` takes an
+//! unsigned and a signed operand; each kernel subtracts the constant `128 · Σ query` per row. All
+//! kernels return the same integer.
 #![allow(unsafe_code)] // Intrinsics and loads through pointers; each is bounded by `check`.
 
-/// A question in eight bits, ready for every kernel.
-pub(super) struct Question {
-    pub(super) codes: Vec<i8>,
-    /// The same in sixteen bits, for kernels that multiply there.
+/// The int8 query in the forms that the kernels need.
+pub struct QueryCodes {
+    pub codes: Vec<i8>,
+    /// The codes widened to int16, for kernels that multiply at that width.
     wide: Vec<i16>,
     /// What the offset of the rows adds to every product.
     offset: i32,
     kernel: Kernel,
 }
 
-/// A way to compute the product.
+/// An implementation of the inner product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kernel {
+pub enum Kernel {
     #[cfg(target_arch = "x86_64")]
     Vnni,
     #[cfg(target_arch = "x86_64")]
@@ -29,8 +28,8 @@ pub(super) enum Kernel {
 }
 
 impl Kernel {
-    /// Every kernel that this processor runs for rows of `dims`, best first.
-    pub(super) fn available(dims: usize) -> Vec<Self> {
+    /// Every kernel that this processor supports for rows of `dims`, fastest first.
+    pub fn available(dims: usize) -> Vec<Self> {
         let mut out = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
@@ -53,20 +52,20 @@ impl Kernel {
     }
 }
 
-impl Question {
-    pub(super) fn new(codes: Vec<i8>) -> Self {
+impl QueryCodes {
+    pub fn new(codes: Vec<i8>) -> Self {
         let kernel = Kernel::available(codes.len()).into_iter().next().unwrap_or(Kernel::Scalar);
         Self::with(codes, kernel)
     }
 
-    pub(super) fn with(codes: Vec<i8>, kernel: Kernel) -> Self {
+    pub fn with(codes: Vec<i8>, kernel: Kernel) -> Self {
         let wide: Vec<i16> = codes.iter().map(|code| i16::from(*code)).collect();
         let offset = 128 * codes.iter().map(|code| i32::from(*code)).sum::<i32>();
         Self { codes, wide, offset, kernel }
     }
 
-    /// The products with the rows of `matrix`, which holds whole rows, one after the other.
-    pub(super) fn products(&self, matrix: &[u8], mut tell: impl FnMut(usize, i32)) {
+    /// Calls `visit` with the index and product of each row of `matrix`, which holds whole rows.
+    pub fn products(&self, matrix: &[u8], visit: &mut dyn FnMut(usize, i32)) {
         let dims = self.codes.len();
         if dims == 0 {
             return;
@@ -77,21 +76,21 @@ impl Question {
                 for (row, codes) in matrix.chunks_exact(dims).enumerate() {
                     // SAFETY: `available` saw the features and that dims is a multiple of 64;
                     // `codes` and the question are both `dims` long.
-                    tell(row, unsafe { vnni(&self.codes, codes) } - self.offset);
+                    visit(row, unsafe { vnni(&self.codes, codes) } - self.offset);
                 }
             }
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 => {
                 for (row, codes) in matrix.chunks_exact(dims).enumerate() {
                     // SAFETY: as above, with AVX2 and a multiple of 16.
-                    tell(row, unsafe { avx2(&self.wide, codes) } - self.offset);
+                    visit(row, unsafe { avx2(&self.wide, codes) } - self.offset);
                 }
             }
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => {
                 for (row, codes) in matrix.chunks_exact(dims).enumerate() {
                     // SAFETY: as above, with NEON and a multiple of 16. It takes the offset off itself.
-                    tell(row, unsafe { neon(&self.codes, codes) });
+                    visit(row, unsafe { neon(&self.codes, codes) });
                 }
             }
             Kernel::Scalar => {
@@ -102,7 +101,7 @@ impl Question {
                         .zip(codes)
                         .map(|(a, b)| i32::from(*a) * i32::from(*b))
                         .sum();
-                    tell(row, sum - self.offset);
+                    visit(row, sum - self.offset);
                 }
             }
         }
@@ -195,7 +194,7 @@ mod tests {
 
     fn products(question: &[i8], matrix: &[u8], kernel: Kernel) -> Vec<i32> {
         let mut out = Vec::new();
-        Question::with(question.to_vec(), kernel).products(matrix, |row, product| {
+        QueryCodes::with(question.to_vec(), kernel).products(matrix, |row, product| {
             assert_eq!(row, out.len());
             out.push(product);
         });

@@ -1,30 +1,30 @@
-//! The nearest rows to a question: where they are many, a first look at one bit a value; then the
-//! codes in eight bits, and the last word in sixteen.
+//! Nearest-neighbour scan: a 1-bit prefilter for large sets, int8 codes, then int16 rescoring.
 
 use std::{collections::HashSet, hash::BuildHasherDefault, ops::Range};
 
-use super::{
-    coarse::{self, Sketch, Turn},
-    codes::Asked,
+use crate::pool;
+use crate::{
+    coarse::{self, Rotation, Sketch},
+    codes::QueryVector,
     rows::Rows,
 };
-use crate::index::pool;
 
-/// Rows from which a second thread pays for itself.
-const WORTH_THREADS: usize = 40_000;
-const WORTH_LOOKING_THREADS: usize = 80_000;
-/// More would only wait for the same memory.
-const MOST_PARTS: usize = 4;
-/// Rows from which a first look at their bits pays for itself.
-const WORTH_A_LOOK: usize = 20_000;
-/// Rows between the one that is compared and the one that is fetched meanwhile.
-const AHEAD: usize = 6;
+/// Rows above which another scan thread pays for itself.
+const ROWS_PER_SCAN_THREAD: usize = 40_000;
+/// The same for the prefilter, which reads less per row.
+const ROWS_PER_PREFILTER_THREAD: usize = 80_000;
+/// Threads of one scan. More only compete for memory bandwidth.
+const MAX_PARTS: usize = 4;
+/// Rows below which the prefilter costs more than it saves.
+const PREFILTER_MIN_ROWS: usize = 20_000;
+/// How many rows ahead the scan of candidates prefetches.
+const PREFETCH_DISTANCE: usize = 6;
 
-/// Keys are hashes already.
+/// A hasher that returns the key itself: keys are hashes already.
 #[derive(Default)]
-pub(in crate::index) struct AsIs(u64);
+pub struct KeyHasher(u64);
 
-impl std::hash::Hasher for AsIs {
+impl std::hash::Hasher for KeyHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -40,9 +40,10 @@ impl std::hash::Hasher for AsIs {
     }
 }
 
-pub(in crate::index) type Keys = HashSet<u64, BuildHasherDefault<AsIs>>;
+/// A set of row keys.
+pub type Keys = HashSet<u64, BuildHasherDefault<KeyHasher>>;
 
-/// The best `limit` of a stream, in any order until the end.
+/// Keeps the best `limit` of a stream, unordered.
 struct Best {
     limit: usize,
     floor: f32,
@@ -82,77 +83,83 @@ impl Best {
 }
 
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-fn scan(rows: &Rows, asked: &Asked, from: usize, to: usize, limit: usize) -> Vec<(f32, u32)> {
+fn scan(rows: &Rows, asked: &QueryVector, from: usize, to: usize, limit: usize) -> Vec<(f32, u32)> {
     let mut best = Best::new(limit);
     let codes = &rows.codes()[from * rows.dims..to * rows.dims];
-    asked.question.products(codes, |at, product| {
+    asked.question.products(codes, &mut |at, product| {
         let row = from + at;
         best.push(product as f32 * rows.short_scale(row), row as u32);
     });
     best.finish()
 }
 
-/// Runs `work` over the rows up to `count`, in as many parts as are worth a thread each. The results
-/// are in the order of the parts.
+/// Splits `0..count` into parts of at least `worth` rows and runs `work` on each in parallel.
+/// Results are in the order of the parts.
 fn in_parts<T: Send>(
     count: usize,
     worth: usize,
     work: impl Fn(Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    let parts = (count / worth + 1).min(pool::cores()).min(MOST_PARTS);
+    let parts = (count / worth + 1).min(pool::cores()).min(MAX_PARTS);
     let length = count.div_ceil(parts);
     let part = |part: usize| part * length..((part + 1) * length).min(count);
     pool::each((0..parts).map(part).collect(), work)
 }
 
 /// The `limit` nearest rows with their cosines, best first.
-pub(super) fn nearest(rows: &Rows, asked: &Asked, limit: usize) -> Vec<(f32, u32)> {
+pub fn nearest(rows: &Rows, asked: &QueryVector, limit: usize) -> Vec<(f32, u32)> {
     if rows.count == 0 || limit == 0 {
         return Vec::new();
     }
-    if let Some((near, looked)) = first_look(rows, asked, limit) {
-        let rest = u32::try_from(looked).unwrap_or(u32::MAX)..;
-        let near: Vec<u32> = near.into_iter().chain(rest.take(rows.count - looked)).collect();
+    if let Some((near, covered)) = prefilter(rows, asked, limit) {
+        let uncovered = u32::try_from(covered).unwrap_or(u32::MAX)..;
+        let near: Vec<u32> = near.into_iter().chain(uncovered.take(rows.count - covered)).collect();
         return among(rows, asked, limit, &near);
     }
-    let found =
-        in_parts(rows.count, WORTH_THREADS, |part| scan(rows, asked, part.start, part.end, limit));
-    exactly(rows, asked, found.into_iter().flatten().collect(), limit)
+    let found = in_parts(rows.count, ROWS_PER_SCAN_THREAD, |part| {
+        scan(rows, asked, part.start, part.end, limit)
+    });
+    rescore(rows, asked, found.into_iter().flatten().collect(), limit)
 }
 
-/// The rows that look near by their bits, and how many were looked at; `None` when these are too few
-/// to be worth it.
-pub(super) fn first_look(rows: &Rows, asked: &Asked, limit: usize) -> Option<(Vec<u32>, usize)> {
-    let width = Turn::of(rows.dims)?.width();
+/// Candidates of the 1-bit prefilter and the number of rows it covered. Returns `None` when the set
+/// is too small to be worth it.
+pub fn prefilter(rows: &Rows, asked: &QueryVector, limit: usize) -> Option<(Vec<u32>, usize)> {
+    let width = Rotation::of(rows.dims)?.width();
     let bits = rows.bits();
-    let looked = bits.len() / width;
-    if looked < WORTH_A_LOOK {
+    let covered = bits.len() / width;
+    if covered < PREFILTER_MIN_ROWS {
         return None;
     }
     let sketch = Sketch::of(&asked.exact)?;
-    let distances = in_parts(looked, WORTH_LOOKING_THREADS, |part| {
+    let distances = in_parts(covered, ROWS_PER_PREFILTER_THREAD, |part| {
         sketch.distances(&bits[part.start * width..part.end * width])
     });
-    Some((coarse::nearest(&distances.concat(), limit), looked))
+    Some((coarse::nearest(&distances.concat(), limit), covered))
 }
 
 /// The `limit` nearest of the rows `among`, with their cosines, best first.
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn among(rows: &Rows, asked: &Asked, limit: usize, among: &[u32]) -> Vec<(f32, u32)> {
+pub fn among(rows: &Rows, asked: &QueryVector, limit: usize, among: &[u32]) -> Vec<(f32, u32)> {
     let mut best = Best::new(limit);
     for (at, row) in among.iter().enumerate() {
-        if let Some(later) = among.get(at + AHEAD) {
+        if let Some(later) = among.get(at + PREFETCH_DISTANCE) {
             rows.prefetch(*later as usize);
         }
         let place = *row as usize;
-        asked.question.products(rows.short(place), |_, product| {
+        asked.question.products(rows.short(place), &mut |_, product| {
             best.push(product as f32 * rows.short_scale(place), *row);
         });
     }
-    exactly(rows, asked, best.finish(), limit)
+    rescore(rows, asked, best.finish(), limit)
 }
 
-fn exactly(rows: &Rows, asked: &Asked, coarse: Vec<(f32, u32)>, limit: usize) -> Vec<(f32, u32)> {
+fn rescore(
+    rows: &Rows,
+    asked: &QueryVector,
+    coarse: Vec<(f32, u32)>,
+    limit: usize,
+) -> Vec<(f32, u32)> {
     let mut exact: Vec<(f32, u32)> = coarse
         .into_iter()
         .map(|(_, row)| {

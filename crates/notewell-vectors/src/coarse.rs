@@ -1,37 +1,38 @@
-//! One bit a value, for the first look at many rows: an eighth of the memory of the eight-bit codes,
-//! and memory is what a scan waits for. The rows that look near are then compared by their codes, so
-//! that a row is only ever missed here when hundreds of others look nearer than it.
+//! The 1-bit prefilter. It keeps one sign bit per value: an eighth of the memory of the int8 codes,
+//! and a scan is bound by memory bandwidth. The candidates it picks are then compared by their
+//! codes, so a true neighbour is lost only when hundreds of other rows have a smaller distance.
 //!
-//! A sign says most when every value matters alike, which a model's values do not. So a vector is
-//! turned first: signs flipped by a fixed pattern, sums and differences over blocks (Hadamard), the
-//! blocks shuffled into each other, and the same again. That keeps every angle and spreads what was
-//! in a few values over all of them. The question keeps four bits a value, of which each is compared
-//! with the rows' bits by counting where they differ.
+//! Sign bits approximate an angle well only when every dimension carries the same variance, which
+//! is not true of an encoder's output. A randomised Hadamard rotation evens the variance out first:
+//! fixed random sign flips, a Hadamard transform over blocks, an interleaving of the blocks, and the
+//! same again. The rotation preserves every angle. The query keeps four bits per value; its distance
+//! to a row is the weighted Hamming distance over the four bit planes.
 
-/// Bits that a question keeps of each value.
+/// Bits per value of the rotated query.
 const PLANES: usize = 4;
-/// The largest distance is this many times the dimensions.
-const MOST: usize = (1 << PLANES) - 1;
+/// The largest quantised level of a query value; the largest distance is this times the dimensions.
+const MAX_LEVEL: usize = (1 << PLANES) - 1;
 
-/// Rows that are compared by their codes after the first look: at least so many, or so large a part.
-const LEAST: usize = 4_000;
-const PART: usize = 100;
+/// The prefilter keeps at least this many candidates,
+const MIN_CANDIDATES: usize = 4_000;
+/// or one row in this many, whichever is more.
+const CANDIDATE_DIVISOR: usize = 100;
 
-/// How vectors of some dimensions are turned.
-pub(super) struct Turn {
+/// The randomised Hadamard rotation for vectors of one length.
+pub struct Rotation {
     dims: usize,
     block: usize,
 }
 
-impl Turn {
-    /// `None` for dimensions that do not fill whole words, or whose distances would not be counted.
-    pub(super) fn of(dims: usize) -> Option<Self> {
-        (dims > 0 && dims.is_multiple_of(64) && dims * MOST <= usize::from(u16::MAX))
+impl Rotation {
+    /// Returns `None` for lengths that are not a multiple of 64, or whose distances overflow 16 bits.
+    pub fn of(dims: usize) -> Option<Self> {
+        (dims > 0 && dims.is_multiple_of(64) && dims * MAX_LEVEL <= usize::from(u16::MAX))
             .then(|| Self { dims, block: 1 << dims.trailing_zeros().min(10) })
     }
 
-    /// Bytes of a row's bits.
-    pub(super) fn width(&self) -> usize {
+    /// Bytes of one row of sign bits.
+    pub fn width(&self) -> usize {
         self.dims / 8
     }
 
@@ -58,14 +59,14 @@ impl Turn {
         values
     }
 
-    /// The bits of a row, given its eight-bit codes as they are stored.
-    pub(super) fn bits(&self, codes: &[u8]) -> Vec<u8> {
-        let turned = self.run(codes.iter().map(|code| i32::from(*code) - 128).collect());
-        pack(turned.iter().map(|value| *value >= 0))
+    /// Computes the sign bits of a row from its stored int8 codes.
+    pub fn bits(&self, codes: &[u8]) -> Vec<u8> {
+        let rotated = self.run(codes.iter().map(|code| i32::from(*code) - 128).collect());
+        pack(rotated.iter().map(|value| *value >= 0))
     }
 }
 
-/// The sums and differences of every pair, of pairs of pairs, and so on.
+/// The fast Walsh–Hadamard transform, in place. The length is a power of two.
 fn hadamard<T>(values: &mut [T])
 where
     T: Copy + std::ops::Add<Output = T> + std::ops::Sub<Output = T>,
@@ -82,7 +83,7 @@ where
     }
 }
 
-/// Sixty-four bits that look random and are the same on every machine (SplitMix64).
+/// SplitMix64: 64 pseudo-random bits, the same on every machine.
 fn pattern(number: u64) -> u64 {
     let mut z = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -103,21 +104,21 @@ fn pack(bits: impl Iterator<Item = bool>) -> Vec<u8> {
     out
 }
 
-/// A question, ready to be compared with rows of bits.
-pub(super) struct Sketch {
+/// The rotated query as bit planes.
+pub struct Sketch {
     words: usize,
-    /// The lowest bit of every value, then the next.
+    /// Plane 0 holds the lowest bit of every value.
     planes: [Vec<u64>; PLANES],
 }
 
 impl Sketch {
-    /// `None` for dimensions that have no bits.
+    /// Returns `None` for lengths that the rotation does not support.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(super) fn of(vector: &[f32]) -> Option<Self> {
-        let turned = Turn::of(vector.len())?.run(vector.to_vec());
-        let largest = turned.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
-        let level = |value: &f32| ((value / largest + 1.0) / 2.0 * MOST as f32).round() as u8;
-        let levels: Vec<u8> = turned.iter().map(level).collect();
+    pub fn of(vector: &[f32]) -> Option<Self> {
+        let rotated = Rotation::of(vector.len())?.run(vector.to_vec());
+        let largest = rotated.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+        let level = |value: &f32| ((value / largest + 1.0) / 2.0 * MAX_LEVEL as f32).round() as u8;
+        let levels: Vec<u8> = rotated.iter().map(level).collect();
         let plane = |plane: usize| -> Vec<u64> {
             let bits = pack(levels.iter().map(|level| level >> plane & 1 == 1));
             bits.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
@@ -125,9 +126,8 @@ impl Sketch {
         Some(Self { words: vector.len() / 64, planes: std::array::from_fn(plane) })
     }
 
-    /// How far each row is: where its bits differ from the question's, the higher ones counting
-    /// more. `rows` holds whole rows.
-    pub(super) fn distances(&self, rows: &[u8]) -> Vec<u16> {
+    /// The weighted Hamming distance of each row. `rows` holds whole rows.
+    pub fn distances(&self, rows: &[u8]) -> Vec<u16> {
         #[cfg(target_arch = "x86_64")]
         {
             #[allow(unsafe_code)]
@@ -148,7 +148,7 @@ impl Sketch {
     }
 
     /// # Safety
-    /// The processor counts bits in vectors.
+    /// The processor has AVX-512 VPOPCNTDQ, VL and BW.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
     #[allow(unsafe_code)]
@@ -157,7 +157,7 @@ impl Sketch {
     }
 
     /// # Safety
-    /// The processor counts bits in words.
+    /// The processor has POPCNT.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt")]
     #[allow(unsafe_code)]
@@ -165,7 +165,7 @@ impl Sketch {
         self.distances_plain(rows)
     }
 
-    /// Compiled once for each kind of processor above; a known width lets the loop be unrolled.
+    /// Compiled once per instruction set above. A constant width lets the compiler unroll the loop.
     #[inline(always)]
     fn distances_plain(&self, rows: &[u8]) -> Vec<u16> {
         match self.words {
@@ -210,11 +210,10 @@ impl Sketch {
     }
 }
 
-/// The rows that look near, in order: as many as are worth comparing for `limit` results, and all
-/// that look just as near as the last of them.
+/// Candidates of the prefilter in row order: the nearest rows, with every tie of the last one.
 #[allow(clippy::cast_possible_truncation)]
-pub(super) fn nearest(distances: &[u16], limit: usize) -> Vec<u32> {
-    let wanted = LEAST.max(limit * 10).max(distances.len() / PART);
+pub fn nearest(distances: &[u16], limit: usize) -> Vec<u32> {
+    let wanted = MIN_CANDIDATES.max(limit * 10).max(distances.len() / CANDIDATE_DIVISOR);
     if wanted >= distances.len() {
         return (0..distances.len() as u32).collect();
     }
@@ -234,23 +233,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turning_keeps_angles() {
+    fn rotation_keeps_angles() {
         for dims in [64, 384, 768, 1536] {
-            let turn = Turn::of(dims).unwrap();
+            let rotation = Rotation::of(dims).unwrap();
             let vector = |seed: u64| -> Vec<f32> {
                 (0..dims).map(|at| (pattern(seed << 20 | at as u64) % 101) as f32 - 50.0).collect()
             };
             let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
             let (a, b) = (vector(1), vector(2));
-            let (ta, tb) = (turn.run(a.clone()), turn.run(b.clone()));
-            let scale = (turn.block * turn.block) as f32;
+            let (ta, tb) = (rotation.run(a.clone()), rotation.run(b.clone()));
+            let scale = (rotation.block * rotation.block) as f32;
             for (before, after) in
                 [(product(&a, &b), product(&ta, &tb)), (product(&a, &a), product(&ta, &ta))]
             {
                 assert!((after / scale - before).abs() < 1e-3 * product(&a, &a), "{dims}");
             }
         }
-        assert!(Turn::of(100).is_none() && Turn::of(0).is_none() && Turn::of(65_536).is_none());
+        assert!(
+            Rotation::of(100).is_none()
+                && Rotation::of(0).is_none()
+                && Rotation::of(65_536).is_none()
+        );
     }
 
     #[test]
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_look_as_near_as_the_last_are_looked_at() {
+    fn ties_of_the_last_candidate_are_kept() {
         let distances: Vec<u16> = (0..50_000u32).map(|row| (row % 10) as u16).collect();
         let near = nearest(&distances, 10);
         assert_eq!(near.len(), 5_000);

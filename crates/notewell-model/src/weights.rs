@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{Error, Result, error::Doing};
+use crate::{Damaged, Result};
 
 /// The named tensors of a safetensors file.
 pub struct Tensors {
@@ -12,18 +12,18 @@ pub struct Tensors {
 
 impl Tensors {
     pub fn parse(file: &'static [u8]) -> Result<Self> {
-        let broken = || Error::internal("the embedded model is damaged: build again");
+        let broken = || Damaged("the embedded model is damaged: build again".to_owned());
         let (length, rest) = file.split_first_chunk::<8>().ok_or_else(broken)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
         let (header, data) = rest.split_at_checked(length).ok_or_else(broken)?;
-        let header = serde_json::from_slice(header).doing("read the embedded model's header")?;
+        let header = serde_json::from_slice(header).map_err(|_| broken())?;
         Ok(Self { header, data })
     }
 
     /// The bytes of a tensor, which must have this type and shape.
     pub fn bytes(&self, name: &str, kind: &str, shape: &[usize]) -> Result<&'static [u8]> {
         let wrong = || {
-            Error::internal(format!(
+            Damaged(format!(
                 "the embedded model has no tensor `{name}` of type {kind} and shape {shape:?}"
             ))
         };

@@ -1,7 +1,7 @@
 //! The model's pieces as a byte trie, read where it lies in the binary: nothing is built or copied
 //! at start. The layout is described in `models/vocabulary.py`, which writes it.
 
-use crate::domain::{Error, Result};
+use crate::{Damaged, Result};
 
 /// A view of `vocabulary.bin`.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     /// Checks the header and the lengths; the rest is trusted as part of the binary.
     pub fn parse(file: &'static [u8]) -> Result<Self> {
-        let broken = || Error::internal("the embedded vocabulary is damaged: build again");
+        let broken = || Damaged("the embedded vocabulary is damaged: build again".to_owned());
         let rest = file.strip_prefix(b"NWV1").ok_or_else(broken)?;
         let (head, rest) = rest.split_at_checked(12).ok_or_else(broken)?;
         let (head, _) = head.as_chunks::<4>();

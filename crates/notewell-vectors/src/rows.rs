@@ -15,28 +15,27 @@ use std::{
 
 use memmap2::Mmap;
 
-use super::{coarse::Turn, codes::Coded};
-use crate::domain::{Result, error::Doing};
+use crate::{coarse::Rotation, codes::EncodedVector};
 
 /// key u64, short scale f32, long scale f32, checksum u64; little endian.
 const RECORD: usize = 24;
 /// Rows whose bits are made and written together.
-const SKETCHED_AT_ONCE: usize = 4_096;
+const SKETCH_BATCH: usize = 4_096;
 
 /// The rows as they were when they were mapped. More may be appended meanwhile; none changes.
-pub(super) struct Rows {
-    pub(super) dims: usize,
-    pub(super) count: usize,
+pub struct Rows {
+    pub dims: usize,
+    pub count: usize,
     codes: Option<Mmap>,
     exact: Option<Mmap>,
     records: Option<Mmap>,
     bits: Option<Mmap>,
 }
 
-pub(super) struct Record {
-    pub(super) key: u64,
-    pub(super) short_scale: f32,
-    pub(super) long_scale: f32,
+pub struct Record {
+    pub key: u64,
+    pub short_scale: f32,
+    pub long_scale: f32,
     checksum: u64,
 }
 
@@ -85,9 +84,9 @@ fn checksum(key: u64, short_scale: f32, long_scale: f32, codes: &[u8], exact: &[
 const BITS: &str = "bits";
 
 /// The files of one set of rows.
-pub(super) struct Files {
-    pub(super) folder: PathBuf,
-    pub(super) dims: usize,
+pub struct Files {
+    pub folder: PathBuf,
+    pub dims: usize,
 }
 
 impl Files {
@@ -109,19 +108,18 @@ impl Files {
     }
 
     /// How many rows are whole.
-    pub(super) fn count(&self) -> Result<usize> {
+    pub fn count(&self) -> io::Result<usize> {
         let mut count = u64::MAX;
         for (name, width) in ["codes", "exact", "records"].iter().zip(self.widths()) {
             let length = std::fs::metadata(self.folder.join(name)).map_or(0, |meta| meta.len());
             count = count.min(length / width.max(1));
         }
-        usize::try_from(count).doing("count the vectors")
+        usize::try_from(count).map_err(io::Error::other)
     }
 
     /// Maps the rows that are whole now.
-    pub(super) fn map(&self) -> Result<Arc<Rows>> {
+    pub fn map(&self) -> io::Result<Arc<Rows>> {
         let count = self.count()?;
-        let what = || format!("map the vectors in `{}`", self.folder.display());
         if count == 0 {
             let dims = self.dims;
             return Ok(Arc::new(Rows {
@@ -137,16 +135,14 @@ impl Files {
             // SAFETY: rows are only appended. They are cut off only by the holder of the lease and
             // only beyond the last whole row, which lies outside every map made here; a smaller set
             // of rows is made in new files.
-            unsafe { memmap2::MmapOptions::new().len(length).map(file) }.doing(what())
+            unsafe { memmap2::MmapOptions::new().len(length).map(file) }
         };
         let mut maps = Vec::with_capacity(3);
-        for (file, width) in self.all().doing(what())?.iter().zip(self.widths()) {
+        for (file, width) in self.all()?.iter().zip(self.widths()) {
             maps.push(map(file, usize::try_from(width).unwrap_or(0) * count)?);
         }
-        let bits = match (self.sketched()?.min(count), Turn::of(self.dims)) {
-            (sketched @ 1.., Some(turn)) => {
-                Some(map(&self.open(BITS).doing(what())?, sketched * turn.width())?)
-            }
+        let bits = match (self.sketched()?.min(count), Rotation::of(self.dims)) {
+            (sketched @ 1.., Some(turn)) => Some(map(&self.open(BITS)?, sketched * turn.width())?),
             _ => None,
         };
         let mut maps = maps.into_iter();
@@ -155,46 +151,44 @@ impl Files {
     }
 
     /// How many rows have their bits.
-    fn sketched(&self) -> Result<usize> {
-        let Some(turn) = Turn::of(self.dims) else { return Ok(0) };
+    fn sketched(&self) -> io::Result<usize> {
+        let Some(turn) = Rotation::of(self.dims) else { return Ok(0) };
         let length = std::fs::metadata(self.folder.join(BITS)).map_or(0, |meta| meta.len());
-        usize::try_from(length / turn.width() as u64).doing("count the vectors")
+        usize::try_from(length / turn.width() as u64).map_err(io::Error::other)
     }
 
     /// Writes the bits that are missing, or all when they may be torn, and says whether there were
     /// any. The caller holds the lease.
-    pub(super) fn sketch(&self, rows: &Rows, all: bool) -> Result<bool> {
-        let Some(turn) = Turn::of(self.dims) else { return Ok(false) };
+    pub fn sketch(&self, rows: &Rows, all: bool) -> io::Result<bool> {
+        let Some(turn) = Rotation::of(self.dims) else { return Ok(false) };
         let from = if all { 0 } else { self.sketched()? };
-        for start in (from..rows.count).step_by(SKETCHED_AT_ONCE) {
-            let end = (start + SKETCHED_AT_ONCE).min(rows.count);
+        for start in (from..rows.count).step_by(SKETCH_BATCH) {
+            let end = (start + SKETCH_BATCH).min(rows.count);
             let bits: Vec<u8> = (start..end).flat_map(|row| turn.bits(rows.short(row))).collect();
-            write_at(&self.open(BITS).doing("write vectors")?, start * turn.width(), &bits)?;
+            write_at(&self.open(BITS)?, start * turn.width(), &bits)?;
         }
         Ok(from < rows.count)
     }
 
     /// Cuts off what is not whole, so that the next row stands in its place.
-    pub(super) fn trim(&self, count: usize) -> Result<()> {
-        let what = "cut off unfinished vectors";
-        for (file, width) in self.all().doing(what)?.iter().zip(self.widths()) {
+    pub fn trim(&self, count: usize) -> io::Result<()> {
+        for (file, width) in self.all()?.iter().zip(self.widths()) {
             let length = width * count as u64;
-            if file.metadata().doing(what)?.len() > length {
-                file.set_len(length).doing(what)?;
+            if file.metadata()?.len() > length {
+                file.set_len(length)?;
             }
         }
-        if let Some(turn) = Turn::of(self.dims) {
-            let (file, length) = (self.open(BITS).doing(what)?, (turn.width() * count) as u64);
-            if file.metadata().doing(what)?.len() > length {
-                file.set_len(length).doing(what)?;
+        if let Some(turn) = Rotation::of(self.dims) {
+            let (file, length) = (self.open(BITS)?, (turn.width() * count) as u64);
+            if file.metadata()?.len() > length {
+                file.set_len(length)?;
             }
         }
         Ok(())
     }
 
     /// Appends rows at `count`; they count when this returns. The caller holds the lease.
-    pub(super) fn append(&self, count: usize, rows: &[(u64, Coded)]) -> Result<()> {
-        let what = "write vectors";
+    pub fn append(&self, count: usize, rows: &[(u64, EncodedVector)]) -> io::Result<()> {
         let (mut codes, mut exact, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for (key, coded) in rows {
             let start = exact.len();
@@ -210,72 +204,71 @@ impl Files {
             }
             .write(&mut records);
         }
-        if let Some(turn) = Turn::of(self.dims) {
+        if let Some(turn) = Rotation::of(self.dims) {
             let bits: Vec<u8> =
                 rows.iter().flat_map(|(_, coded)| turn.bits(&coded.short)).collect();
-            write_at(&self.open(BITS).doing(what)?, turn.width() * count, &bits)?;
+            write_at(&self.open(BITS)?, turn.width() * count, &bits)?;
         }
-        let files = self.all().doing(what)?;
+        let files = self.all()?;
         for ((file, bytes), width) in files.iter().zip([codes, exact, records]).zip(self.widths()) {
             write_at(file, usize::try_from(width).unwrap_or(0) * count, &bytes)?;
         }
         Ok(())
     }
 
-    pub(super) fn flush(&self) -> Result<()> {
-        for file in self.all().doing("flush vectors")? {
-            file.sync_data().doing("flush vectors")?;
+    pub fn flush(&self) -> io::Result<()> {
+        for file in self.all()? {
+            file.sync_data()?;
         }
-        if Turn::of(self.dims).is_some() {
-            self.open(BITS).and_then(|file| file.sync_data()).doing("flush vectors")?;
+        if Rotation::of(self.dims).is_some() {
+            self.open(BITS).and_then(|file| file.sync_data())?;
         }
         Ok(())
     }
 
-    pub(super) fn remove(folder: &Path) {
+    pub fn remove(folder: &Path) {
         // Left-over files cost space, not answers; the next compaction tries again.
         let _ = std::fs::remove_dir_all(folder);
     }
 }
 
-fn write_at(mut file: &File, at: usize, bytes: &[u8]) -> Result<()> {
+fn write_at(mut file: &File, at: usize, bytes: &[u8]) -> io::Result<()> {
     use std::io::{Seek, SeekFrom, Write};
-    let what = "write vectors";
-    file.seek(SeekFrom::Start(at as u64)).doing(what)?;
-    file.write_all(bytes).doing(what)
+    file.seek(SeekFrom::Start(at as u64))?;
+    file.write_all(bytes)
 }
 
 impl Rows {
     /// The bits of the first rows, one row after the other; they may be fewer than the rows.
-    pub(super) fn bits(&self) -> &[u8] {
+    pub fn bits(&self) -> &[u8] {
         self.bits.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn codes(&self) -> &[u8] {
+    pub fn codes(&self) -> &[u8] {
         self.codes.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn record(&self, row: usize) -> Record {
+    pub fn record(&self, row: usize) -> Record {
         Record::read(&self.records.as_deref().unwrap_or_default()[row * RECORD..][..RECORD])
     }
 
-    pub(super) fn key(&self, row: usize) -> u64 {
+    pub fn key(&self, row: usize) -> u64 {
         let records = self.records.as_deref().unwrap_or_default();
         u64::from_le_bytes(number(records, row * RECORD))
     }
 
-    pub(super) fn short_scale(&self, row: usize) -> f32 {
+    pub fn short_scale(&self, row: usize) -> f32 {
         let records = self.records.as_deref().unwrap_or_default();
         f32::from_le_bytes(number(records, row * RECORD + 8))
     }
 
-    pub(super) fn short(&self, row: usize) -> &[u8] {
+    pub fn short(&self, row: usize) -> &[u8] {
         &self.codes()[row * self.dims..][..self.dims]
     }
 
     /// Lets the codes of a row come nearer while something else is computed.
     #[inline]
-    pub(super) fn prefetch(&self, row: usize) {
+    pub fn prefetch(&self, row: usize) {
         #[cfg(target_arch = "x86_64")]
         for line in self.short(row).chunks(64) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -287,11 +280,11 @@ impl Rows {
     }
 
     /// The bytes of the sixteen-bit values.
-    pub(super) fn long(&self, row: usize) -> &[u8] {
+    pub fn long(&self, row: usize) -> &[u8] {
         &self.exact.as_deref().unwrap_or_default()[row * self.dims * 2..][..self.dims * 2]
     }
 
-    pub(super) fn is_whole(&self, row: usize) -> bool {
+    pub fn is_whole(&self, row: usize) -> bool {
         let record = self.record(row);
         let sum = checksum(
             record.key,
@@ -304,12 +297,12 @@ impl Rows {
     }
 
     /// The rows before the first torn one, looking at those from `from` on.
-    pub(super) fn whole(&self, from: usize) -> usize {
+    pub fn whole(&self, from: usize) -> usize {
         (from..self.count).find(|row| !self.is_whole(*row)).unwrap_or(self.count)
     }
 
     /// The vector of a row as numbers.
-    pub(super) fn vector(&self, row: usize) -> Vec<f32> {
+    pub fn vector(&self, row: usize) -> Vec<f32> {
         let scale = self.record(row).long_scale;
         let (values, _) = self.long(row).as_chunks::<2>();
         values.iter().map(|bytes| f32::from(i16::from_le_bytes(*bytes)) * scale).collect()
