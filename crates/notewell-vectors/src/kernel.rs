@@ -194,7 +194,7 @@ mod tests {
 
     fn products(question: &[i8], matrix: &[u8], kernel: Kernel) -> Vec<i32> {
         let mut out = Vec::new();
-        QueryCodes::with(question.to_vec(), kernel).products(matrix, |row, product| {
+        QueryCodes::with(question.to_vec(), kernel).products(matrix, &mut |row, product| {
             assert_eq!(row, out.len());
             out.push(product);
         });
