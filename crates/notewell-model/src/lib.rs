@@ -147,7 +147,7 @@ impl Embedded {
         Ok(vectors)
     }
 
-    /// The instruction set in use: `avx512vnni`, `avx2` or `portable`.
+    /// The instruction set in use: `amx`, `avx512vnni`, `avx2` or `portable`.
     pub fn instructions(&self) -> &'static str {
         self.kernel.unwrap_or_else(Kernel::best).name()
     }

@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 mod portable;
 #[cfg(target_arch = "x86_64")]
@@ -190,6 +192,8 @@ pub enum Kernel {
     Avx2(avx2::Avx2),
     #[cfg(target_arch = "x86_64")]
     Vnni(vnni::Vnni),
+    #[cfg(target_arch = "x86_64")]
+    Amx(amx::Amx),
 }
 
 impl Kernel {
@@ -203,6 +207,7 @@ impl Kernel {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
+            all.extend(amx::Amx::detect().map(Self::Amx));
             all.extend(vnni::Vnni::detect().map(Self::Vnni));
             all.extend(avx2::Avx2::detect().map(Self::Avx2));
         }
@@ -217,6 +222,8 @@ impl Kernel {
             Self::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(_) => "avx512vnni",
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx(_) => "amx",
         }
     }
 
@@ -228,6 +235,8 @@ impl Kernel {
             Self::Avx2(ops) => ops.run(pass),
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(ops) => ops.run(pass),
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx(ops) => ops.run(pass),
         }
     }
 }
