@@ -327,7 +327,8 @@ pub struct Flags {
 impl Config {
     /// File, then environment, then flags; then the empty paths become the platform's.
     pub fn load(flags: &Flags) -> Result<Self> {
-        let mut config = match flags.config.clone().or_else(|| env_path("NOTEWELL_CONFIG")) {
+        let named = flags.config.as_deref().map(expand_home);
+        let mut config = match named.or_else(named_file) {
             Some(path) => Self::read(&path)?,
             None => match default_file().filter(|path| path.exists()) {
                 Some(path) => Self::read(&path)?,
@@ -336,14 +337,14 @@ impl Config {
         };
         config.take_environment()?;
         if let Some(data) = &flags.data {
-            config.data.clone_from(data);
+            config.data = expand_home(data);
         }
         if let Some(listen) = flags.listen {
             config.server.listen = listen;
         }
         config.vault.extend(flags.vaults.iter().map(|path| Vault {
             name: String::new(),
-            path: path.clone(),
+            path: expand_home(path),
             poll: false,
         }));
         config.finish()
@@ -355,11 +356,12 @@ impl Config {
         let mut config = Self::parse(&text)
             .map_err(|error| Error::invalid_params(format!("`{}`: {error}", path.display())))?;
         let base = path.parent().unwrap_or(Path::new("."));
+        // A path in the file is relative to the file, not to where the shell is; `~` is the home.
+        let resolve = |path: &Path| base.join(expand_home(path));
         let osv = &mut config.oss.osv;
-        if !osv.is_empty() && !osv.contains("://") && Path::new(osv).is_relative() {
-            *osv = base.join(&*osv).to_string_lossy().into_owned();
+        if !osv.is_empty() && !osv.contains("://") {
+            *osv = resolve(Path::new(osv)).to_string_lossy().into_owned();
         }
-        // A path in the file is meant from where the file is, not from where the shell is.
         let paths = [
             &mut config.data,
             &mut config.cards.database,
@@ -369,8 +371,8 @@ impl Config {
             &mut config.bookmarks.taxonomy,
         ];
         for path in paths.into_iter().chain(config.vault.iter_mut().map(|vault| &mut vault.path)) {
-            if !path.as_os_str().is_empty() && path.is_relative() {
-                *path = base.join(&*path);
+            if !path.as_os_str().is_empty() {
+                *path = resolve(path);
             }
         }
         Ok(config)
@@ -539,6 +541,11 @@ fn secret(name: &str, file: &Path) -> Result<Option<String>> {
     Ok(Some(key.trim().to_owned()))
 }
 
+/// The config file that the environment names.
+pub fn named_file() -> Option<PathBuf> {
+    env_path("NOTEWELL_CONFIG")
+}
+
 /// Where the config file is looked for when nobody names one.
 pub fn default_file() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "notewell")
@@ -548,6 +555,30 @@ pub fn default_file() -> Option<PathBuf> {
 /// The user's home, where clients keep their settings.
 pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())
+}
+
+/// The path with a leading `~` replaced by the user's home. A shell does that only where the `~` is
+/// not quoted, and nobody does it in a config file.
+pub fn expand_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// The variables that decide which library is used, for a client that starts with an environment
+/// of its own. The paths are absolute.
+pub fn library_environment() -> Vec<(&'static str, PathBuf)> {
+    ["NOTEWELL_CONFIG", "NOTEWELL_DATA", "NOTEWELL_VAULT"]
+        .into_iter()
+        .filter_map(|name| Some((name, env_path(name)?)))
+        .map(|(name, path)| (name, std::path::absolute(&path).unwrap_or(path)))
+        .collect()
+}
+
+/// Whether a terminal gets colour: `NO_COLOR` and `TERM=dumb` turn it off.
+pub fn wants_colour() -> bool {
+    env_text("NO_COLOR").is_none() && env_text("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// Where programs are looked for, to hand on to one whose environment is otherwise empty.
@@ -561,7 +592,7 @@ pub fn editor() -> String {
 }
 
 fn env_path(name: &str) -> Option<PathBuf> {
-    env_text(name).map(PathBuf::from)
+    env_text(name).map(|path| expand_home(Path::new(&path)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
@@ -605,6 +636,22 @@ mod tests {
     fn an_unknown_key_is_named() {
         let error = Config::parse("[server]\nlissten = \"127.0.0.1:1\"").unwrap_err();
         assert!(error.contains("lissten"), "{error}");
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_and_other_paths_start_at_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notewell.toml");
+        let text = "data = \"~/data\"\n[[vault]]\npath = \"~\"\n[[vault]]\npath = \"~notes\"\n[oss]\nosv = \"~/osv\"\n";
+        #[expect(clippy::disallowed_methods, reason = "a test's own file")]
+        std::fs::write(&file, text).unwrap();
+        let config = Config::read(&file).unwrap();
+        let home = home().unwrap();
+        assert_eq!(config.data, home.join("data"));
+        assert_eq!(config.oss.osv, home.join("osv").to_string_lossy());
+        assert_eq!(config.vault[0].path, home);
+        // Another user's home is the shell's to know; this is a folder with that name.
+        assert_eq!(config.vault[1].path, folder.path().join("~notes"));
     }
 
     #[test]

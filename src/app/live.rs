@@ -218,7 +218,7 @@ impl App {
 
     /// Brings the index up to date now.
     pub fn catch_up(&self, progress: &dyn Progress) -> Result<()> {
-        let tell = |done, total| progress.report(done as u64, Some(total as u64), "indexing");
+        let tell = |done, total| progress.report(done as u64, Some(total as u64), "indexing items");
         self.index.catch_up(&tell).map(drop)
     }
 
@@ -227,7 +227,7 @@ impl App {
         let Some(embed) = self.passage_embedder() else { return Ok(()) };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         self.index.embed_all(&embed, cores, &|done, total| {
-            progress.report(done, Some(total), "embedding");
+            progress.report(done, Some(total), "embedding passages");
         })
     }
 

@@ -1,15 +1,18 @@
 //! `ask`: the tool of the same name, for a person at the shell.
 
-use clap::Args;
-use serde_json::{Map, Value};
-
 use super::{
     Common,
-    search::{ready, tell},
+    search::ready,
+    tool::{given, tell},
 };
 use crate::domain::Result;
+use clap::Args;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  notewell ask how long do I bloom the coffee?
+  notewell ask \"сколько варить свёклу?\" --json")]
 pub struct Ask {
     /// The question, in any language
     #[arg(required = true)]
@@ -24,9 +27,10 @@ pub struct Ask {
 
 impl Ask {
     pub fn run(self, common: &Common) -> Result<()> {
-        let mut arguments = Map::new();
-        arguments.insert("question".into(), self.question.join(" ").into());
-        arguments.insert("include_sources".into(), Value::Bool(!self.no_sources));
+        let arguments = given([
+            ("question", Some(self.question.join(" ").into())),
+            ("include_sources", Some((!self.no_sources).into())),
+        ]);
         tell(&ready(common)?, "ask", arguments, self.json)
     }
 }

@@ -1,32 +1,69 @@
 //! A bar for long work, on a terminal; nothing where nobody watches.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::out;
 use crate::domain::Progress;
 
-pub struct Bar(ProgressBar);
+/// What is counted, how much of it is done, how fast, and how long the rest takes.
+const COUNTED: &str = "{msg} {wide_bar} {human_pos}/{human_len}, {per_sec}, {eta} left";
+/// The same for files, which are counted in bytes.
+const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
+
+/// Work that is done sooner shows no bar.
+const DELAY: Duration = Duration::from_millis(400);
+
+pub struct Bar {
+    bar: ProgressBar,
+    message: Mutex<String>,
+    begun: Instant,
+}
 
 impl Bar {
-    /// Drawn on stderr, and only when that is a terminal.
+    /// Counts things. Drawn on stderr, and only when that is a terminal.
     pub fn new() -> Self {
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
+        Self::with_template(COUNTED)
+    }
+
+    /// Counts the bytes of a file.
+    pub fn of_bytes() -> Self {
+        Self::with_template(BYTES)
+    }
+
+    fn with_template(template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self(bar)
+        Self { bar, message: Mutex::default(), begun: Instant::now() }
     }
 
     pub fn finish(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
 impl Progress for Bar {
     fn report(&self, done: u64, total: Option<u64>, message: &str) {
-        if let Some(total) = total.filter(|total| self.0.length() != Some(*total)) {
-            self.0.set_length(total);
-            self.0.set_message(message.to_owned());
+        if self.bar.is_hidden() && self.begun.elapsed() > DELAY {
+            // Draws nothing where stderr is not a terminal.
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.0.set_position(done);
+        let mut shown = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        if *shown != message {
+            self.bar.set_message(out::escape(message).into_owned());
+            message.clone_into(&mut shown);
+        }
+        if let Some(total) = total.filter(|total| self.bar.length() != Some(*total)) {
+            // Other work: the speed so far says nothing about it.
+            self.bar.reset();
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(done);
     }
 }

@@ -1,15 +1,21 @@
-use std::io::Read;
+use std::{io::Read, process::ExitCode};
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, out};
+use super::{
+    Common,
+    bar::Bar,
+    out,
+    search::{Filters, Shown, find},
+    word,
+};
 use crate::{
     app::{
         App,
         bookmarks::{Add, Change},
     },
     domain::{
-        Bookmark, Error, Result, Timestamp,
+        Bookmark, Error, Kind, Result, Timestamp,
         bookmark::Judged,
         error::Doing,
         query::{Action, Sentiment},
@@ -47,6 +53,19 @@ enum Command {
     },
     /// Ask the language model of `[llm]` about every bookmark that only rules have judged
     Judge,
+    /// List bookmarks, the newest first
+    #[command(after_help = "\
+Examples:
+  notewell bookmark list --category AI-Tools --limit 20
+  notewell bookmark list vector database --after 2025-01-01 --paths")]
+    List {
+        /// Only those that match these words, the best first
+        query: Vec<String>,
+        #[command(flatten)]
+        filters: Filters,
+        #[command(flatten)]
+        shown: Shown,
+    },
     /// Print a bookmark and what was made of it
     Show {
         /// The bookmark's id or address
@@ -70,10 +89,10 @@ struct JudgedFlags {
     #[arg(long)]
     category: Option<String>,
     /// read_later, try_tool, reference, share or archive
-    #[arg(long)]
+    #[arg(long, value_parser = word::<Action>)]
     action: Option<Action>,
     /// positive, neutral or negative
-    #[arg(long)]
+    #[arg(long, value_parser = word::<Sentiment>)]
     sentiment: Option<Sentiment>,
     #[arg(long)]
     summary: Option<String>,
@@ -92,9 +111,13 @@ impl JudgedFlags {
 }
 
 impl BookmarkCommand {
-    pub fn run(self, common: &Common) -> Result<()> {
+    pub fn run(self, common: &Common) -> Result<ExitCode> {
+        if let Command::List { query, filters, shown } = self.command {
+            return find(common, &query.join(" "), Some(Kind::Bookmark), filters, &shown);
+        }
         let app = common.open()?;
         match self.command {
+            Command::List { .. } => {}
             Command::Add { url, title, text, author, judged } => {
                 let text = match text.as_deref() {
                     Some("-") => Some(stdin()?),
@@ -125,7 +148,7 @@ impl BookmarkCommand {
                 out::say(format_args!("removed {}", app.remove_bookmark(&id)?.id));
             }
         }
-        Ok(())
+        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -155,8 +178,7 @@ fn stdin() -> Result<String> {
 fn show(app: &App, id: &str, json: bool) -> Result<()> {
     let (_, bookmark) = app.named_bookmark(id)?;
     if json {
-        out::say(serde_json::to_string_pretty(&bookmark).doing("write the bookmark as JSON")?);
-        return Ok(());
+        return out::json(&bookmark);
     }
     let Bookmark { title, text, url, author, date, .. } = &bookmark;
     for line in [title, text, url].into_iter().filter(|line| !line.is_empty()) {

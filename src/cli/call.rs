@@ -7,6 +7,10 @@ use crate::{
 };
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  notewell call expand '{\"path\": \"guides/Home backup guide.md\"}'
+  notewell call search '{\"query\": \"coffee\", \"limit\": 3}' --structured")]
 pub struct Call {
     /// The tool's name
     name: String,
@@ -14,7 +18,7 @@ pub struct Call {
     #[arg(default_value = "{}")]
     json: String,
     /// Print the structured answer instead of the text
-    #[arg(long)]
+    #[arg(long, alias = "json")]
     structured: bool,
 }
 
@@ -26,7 +30,7 @@ impl Call {
         let around = tools::Call::default();
         let output = tools::call(&app, &Caller::Owner, &self.name, arguments, &around)?;
         match output.structured.filter(|_| self.structured) {
-            Some(value) => out::say(format_args!("{value:#}")),
+            Some(value) => out::json(&value)?,
             None => {
                 out::say(output.text);
                 output.aside.into_iter().for_each(out::note);

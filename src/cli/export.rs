@@ -48,13 +48,15 @@ impl Export {
                 let exported = app.cards.export(&path, format, &bar);
                 bar.finish();
                 let exported = exported?;
-                out::say(format_args!("{} cards in `{}`", exported.cards, exported.path.display()));
+                let cards = out::count(exported.cards as u64, "card");
+                out::say(format_args!("{cards} in `{}`", exported.path.display()));
             }
             What::Bookmarks { path } => {
                 let bar = Bar::new();
                 let exported = app.export_bookmarks(&path, &bar);
                 bar.finish();
-                out::say(format_args!("{} bookmarks in `{}`", exported?, path.display()));
+                let bookmarks = out::count(exported?, "bookmark");
+                out::say(format_args!("{bookmarks} in `{}`", path.display()));
             }
             What::Prompts { path, all } => prompt::export(&app, &path, all)?,
         }

@@ -2,13 +2,23 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, bookmark, out, prompt};
+use super::{Common, bar::Bar, bookmark, interrupt, out, prompt};
 use crate::{
     app::{bookmarks::Imported, cards::Report},
     domain::{Error, Result, Timestamp},
 };
 
+/// What is kept of cards and bookmarks, which are imported in batches.
+const INTERRUPTED: &str = "Stopped. What was imported so far is kept; the same command again goes on, and adds nothing twice.";
+const PROMPTS_INTERRUPTED: &str =
+    "Stopped. Prompts are imported all at once or not at all; `notewell prompt list` shows which.";
+
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  notewell import cards takeout.zip
+  notewell import bookmarks bookmarks.html tweets.js saved.jsonl.gz
+  notewell import prompts library.csv")]
 pub struct Import {
     #[command(subcommand)]
     what: What,
@@ -38,6 +48,10 @@ enum What {
 
 impl Import {
     pub fn run(self, common: &Common) -> Result<()> {
+        interrupt::explain(match &self.what {
+            What::Prompts { .. } => PROMPTS_INTERRUPTED,
+            _ => INTERRUPTED,
+        })?;
         let app = common.open()?;
         match self.what {
             What::Cards { paths } => {
@@ -47,7 +61,7 @@ impl Import {
                 tell(&report?);
             }
             What::Bookmarks { paths } => {
-                let bar = Bar::new();
+                let bar = Bar::of_bytes();
                 let imported = app.import_bookmarks(&paths, Timestamp::now(), &bar);
                 bar.finish();
                 let imported = imported?;

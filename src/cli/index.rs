@@ -1,7 +1,13 @@
 use clap::Args;
 
-use super::{Common, bar::Bar, out};
+use super::{Common, bar::Bar, interrupt, out, status::items};
 use crate::domain::{Progress, Result};
+
+/// What is kept when the work is interrupted.
+pub const INTERRUPTED: &str =
+    "Stopped. What is indexed so far is kept; `notewell index` goes on from there.";
+const REBUILD_INTERRUPTED: &str =
+    "Stopped. The index in use is unchanged; `notewell index --rebuild` starts again.";
 
 #[derive(Args)]
 pub struct Index {
@@ -15,12 +21,13 @@ pub struct Index {
 
 impl Index {
     pub fn run(self, common: &Common) -> Result<()> {
+        interrupt::explain(if self.rebuild { REBUILD_INTERRUPTED } else { INTERRUPTED })?;
         let app = common.open()?;
         let bar = Bar::new();
         app.refresh(&bar)?;
         if self.rebuild {
             app.index.rebuild(&|done, total| {
-                bar.report(done as u64, Some(total as u64), "indexing");
+                bar.report(done as u64, Some(total as u64), "indexing items");
             })?;
         }
         app.catch_up(&bar)?;
@@ -30,8 +37,9 @@ impl Index {
         bar.finish();
         let status = app.status()?;
         out::say(format_args!(
-            "{} pages, {} cards, {} bookmarks, {} prompts: {} passages, all of them in the index",
-            status.pages, status.cards, status.bookmarks, status.prompts, status.passages
+            "{}: {}, all of them in the index",
+            items(&status),
+            out::count(status.passages, "passage")
         ));
         if let Some((done, total)) = status.vectors {
             out::say(format_args!("vectors: {done} of {total}"));

@@ -1,11 +1,13 @@
 //! The shell: one file per subcommand. Each reads its flags, opens the library and calls the same
 //! doors as an agent does.
 
+mod arguments;
 mod ask;
 mod bar;
 mod bench;
 mod bookmark;
 mod call;
+mod card;
 mod client;
 mod completions;
 mod doctor;
@@ -13,17 +15,28 @@ mod eval;
 mod export;
 mod import;
 mod index;
+mod init;
+mod interrupt;
 mod mcp;
 mod oss;
 mod out;
 mod prompt;
+mod read;
+mod results;
 mod search;
 mod serve;
 mod status;
 mod token;
+mod tool;
+mod trends;
 mod vault;
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    process::{ExitCode, Termination},
+    str::FromStr,
+};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -36,7 +49,19 @@ use crate::{
 
 /// Your notes, cards, bookmarks and prompts for AI agents, over the Model Context Protocol.
 #[derive(Parser)]
-#[command(name = "notewell", version, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "notewell",
+    version,
+    max_term_width = 100,
+    propagate_version = true,
+    after_help = "\
+First steps:
+  notewell init                       find your notes, index them, set up a client
+  notewell search coffee brewing
+  notewell serve --demo               an example library, to look around
+
+Exit status: 0 done; 1 nothing was found, or `doctor` found something wrong; 2 error; 130 interrupted."
+)]
 pub struct Cli {
     #[command(flatten)]
     common: Common,
@@ -59,6 +84,8 @@ pub struct Common {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Set up: find your notes, write the config, index, set up a client
+    Init(init::Init),
     /// Serve over HTTP: MCP, SSE, health, metrics
     Serve(serve::Serve),
     /// Serve one client over stdin and stdout
@@ -72,7 +99,9 @@ enum Command {
     /// Find items near in meaning to a text or an item
     Similar(search::Similar),
     /// Read a note, a section of it, or the passage of a search result
-    Read(search::Read),
+    Read(read::Read),
+    /// Open a note in your editor or in Obsidian, a bookmark in the browser
+    Open(read::Open),
     /// Bring the index up to date now
     Index(index::Index),
     /// Say what is in the library and how far its index is
@@ -85,7 +114,13 @@ enum Command {
     Export(export::Export),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
-    /// Save, judge, show and remove bookmarks
+    /// Sum up what was saved in a period, against the period before
+    Trends(trends::Trends),
+    /// Find saved tools, articles and notes that fit a project
+    Recommend(trends::Recommend),
+    /// Make, list and show cards
+    Card(card::Card),
+    /// Save, list, judge, show and remove bookmarks
     Bookmark(bookmark::BookmarkCommand),
     /// List, show, render, edit and restore prompts, and keep slash-command files
     Prompt(prompt::PromptCommand),
@@ -104,37 +139,51 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
-        Command::Serve(command) => command.run(&cli.common),
-        Command::Mcp(command) => command.run(&cli.common),
-        Command::Call(command) => command.run(&cli.common),
-        Command::Search(command) => command.run(&cli.common),
-        Command::Ask(command) => command.run(&cli.common),
-        Command::Similar(command) => command.run(&cli.common),
-        Command::Read(command) => command.run(&cli.common),
-        Command::Index(command) => command.run(&cli.common),
-        Command::Status(command) => command.run(&cli.common),
-        Command::Vault(command) => command.run(&cli.common),
-        Command::Eval(command) => command.run(&cli.common),
-        Command::Bench(command) => command.run(&cli.common),
-        Command::Import(command) => command.run(&cli.common),
-        Command::Export(command) => command.run(&cli.common),
-        Command::Doctor(command) => command.run(&cli.common),
-        Command::Bookmark(command) => command.run(&cli.common),
-        Command::Prompt(command) => command.run(&cli.common),
-        Command::Oss(command) => command.run(&cli.common),
-        Command::Token(command) => command.run(&cli.common),
-        Command::Client(command) => command.run(&cli.common),
-        Command::Completions(command) => command.run(),
-    };
+    let cli = Cli::parse_from(arguments::excluded_words_last(std::env::args_os()));
+    match cli.command {
+        Command::Init(command) => exit(command.run(&cli.common)),
+        Command::Serve(command) => exit(command.run(&cli.common)),
+        Command::Mcp(command) => exit(command.run(&cli.common)),
+        Command::Call(command) => exit(command.run(&cli.common)),
+        Command::Search(command) => exit(command.run(&cli.common)),
+        Command::Ask(command) => exit(command.run(&cli.common)),
+        Command::Similar(command) => exit(command.run(&cli.common)),
+        Command::Read(command) => exit(command.run(&cli.common)),
+        Command::Open(command) => exit(command.run(&cli.common)),
+        Command::Index(command) => exit(command.run(&cli.common)),
+        Command::Status(command) => exit(command.run(&cli.common)),
+        Command::Vault(command) => exit(command.run(&cli.common)),
+        Command::Eval(command) => exit(command.run(&cli.common)),
+        Command::Bench(command) => exit(command.run(&cli.common)),
+        Command::Import(command) => exit(command.run(&cli.common)),
+        Command::Export(command) => exit(command.run(&cli.common)),
+        Command::Doctor(command) => exit(command.run(&cli.common)),
+        Command::Trends(command) => exit(command.run(&cli.common)),
+        Command::Recommend(command) => exit(command.run(&cli.common)),
+        Command::Card(command) => exit(command.run(&cli.common)),
+        Command::Bookmark(command) => exit(command.run(&cli.common)),
+        Command::Prompt(command) => exit(command.run(&cli.common)),
+        Command::Oss(command) => exit(command.run(&cli.common)),
+        Command::Token(command) => exit(command.run(&cli.common)),
+        Command::Client(command) => exit(command.run(&cli.common)),
+        Command::Completions(command) => exit(command.run()),
+    }
+}
+
+/// The exit status of a command: its own, or 2 for an error. 1 is left for "nothing was found".
+fn exit(result: Result<impl Termination>) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(done) => done.report(),
         Err(error) => {
             out::complain(error.plain());
-            ExitCode::FAILURE
+            ExitCode::from(2)
         }
     }
+}
+
+/// Parses one of a closed set of words, with an error for people.
+fn word<T: FromStr<Err = Error>>(text: &str) -> std::result::Result<T, String> {
+    text.parse().map_err(|error: Error| error.plain().to_owned())
 }
 
 impl Common {

@@ -1,107 +1,185 @@
-//! `search`, `similar` and `read`: the tools of the same names, for a person at the shell.
+//! `search` and `similar`: the tools of the same names, for a person at the shell.
 
-use clap::Args;
-use serde_json::{Map, Value, json};
+use std::process::ExitCode;
 
-use super::{Common, bar::Bar, out};
+use super::{
+    Common,
+    bar::Bar,
+    out, results,
+    tool::{Arguments, given, structured},
+    word,
+};
 use crate::{
     app::App,
-    domain::{Caller, Result},
-    tools,
+    domain::{Error, Kind, Result},
 };
+use clap::Args;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  notewell search coffee brewing
+  notewell search soup -lentil --kind page
+  notewell search '\"late frost\"' --path garden/
+  notewell search --label travel --after 2025-01-01
+  notewell search coffee --paths | xargs -d '\\n' wc -w
+
+Exit status: 0 found something, 1 found nothing, 2 error.")]
 pub struct Search {
     /// Words, a question, "a phrase", -without, label:x, path:x, kind:x, before:/after:DATE
-    #[arg(required = true)]
     query: Vec<String>,
-    /// How many results
-    #[arg(long)]
-    limit: Option<usize>,
-    /// Print the structured answer
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    filters: Filters,
+    /// page, card, bookmark or prompt
+    #[arg(long, value_parser = word::<Kind>)]
+    kind: Option<Kind>,
+    #[command(flatten)]
+    shown: Shown,
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  notewell similar espresso and grinders
+  notewell similar 29
+
+Exit status: 0 found something, 1 found nothing, 2 error.")]
 pub struct Similar {
     /// A text, or the number of an item
     #[arg(required = true)]
     text: Vec<String>,
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// What a search is narrowed by. Every filter that is given must hold.
+#[derive(Args)]
+pub(super) struct Filters {
+    /// Items with this tag or label
+    #[arg(long)]
+    label: Option<String>,
+    /// A page, or everything below a folder: garden/
+    #[arg(long)]
+    path: Option<String>,
+    #[arg(long)]
+    author: Option<String>,
+    #[arg(long)]
+    category: Option<String>,
+    /// From this day on: 2025-03-01
+    #[arg(long, value_name = "DATE")]
+    after: Option<String>,
+    /// Before this day
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
+}
+
+/// How many results, and in which form.
+#[derive(Args)]
+pub(super) struct Shown {
     /// How many results
     #[arg(long)]
     limit: Option<usize>,
+    /// The next page: the cursor that the page before names
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Print only where each result is: its file, or its address
+    #[arg(long, conflicts_with = "json")]
+    paths: bool,
     /// Print the structured answer
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Args)]
-pub struct Read {
-    /// A path, a title, an address or a number
-    note: String,
-    /// One section: its headings from the top, with > between them
-    #[arg(long, value_name = "A > B")]
-    toc: Option<String>,
-    /// The passage of a search result
-    #[arg(long = "match", value_name = "p1:c2")]
-    match_id: Option<String>,
-    /// As HTML instead of Markdown
-    #[arg(long)]
-    html: bool,
+impl Search {
+    pub fn run(self, common: &Common) -> Result<ExitCode> {
+        let query = self.query.join(" ");
+        let (kind, filters) = (self.kind, self.filters);
+        if query.trim().is_empty() && kind.is_none() && filters.is_empty() {
+            return Err(Error::invalid_params(
+                "say what to search for, or give a filter such as `--label garden` to list what passes it",
+            ));
+        }
+        find(common, &query, kind, filters, &self.shown)
+    }
 }
 
-impl Search {
-    pub fn run(self, common: &Common) -> Result<()> {
-        let mut arguments = Map::new();
-        arguments.insert("query".into(), self.query.join(" ").into());
-        if let Some(limit) = self.limit {
-            arguments.insert("limit".into(), limit.into());
-        }
-        tell(&ready(common)?, "search", arguments, self.json)
-    }
+/// Searches with filters that were given as flags, and prints what is found.
+pub(super) fn find(
+    common: &Common,
+    query: &str,
+    kind: Option<Kind>,
+    filters: Filters,
+    shown: &Shown,
+) -> Result<ExitCode> {
+    let (query, filters) = filters.arguments(query, kind);
+    let filters = (!filters.is_empty()).then(|| filters.into());
+    let arguments = given([("query", Some(query.clone().into())), ("filters", filters)]);
+    show(&ready(common)?, "search", arguments, &query, shown)
 }
 
 impl Similar {
-    pub fn run(self, common: &Common) -> Result<()> {
+    pub fn run(self, common: &Common) -> Result<ExitCode> {
         let text = self.text.join(" ");
-        let mut arguments = Map::new();
-        match text.parse::<i64>() {
-            Ok(pid) => arguments.insert("pid".into(), pid.into()),
-            Err(_) => arguments.insert("text".into(), text.into()),
-        };
-        if let Some(limit) = self.limit {
-            arguments.insert("limit".into(), limit.into());
+        let pid = text.parse::<i64>().ok();
+        let words = pid.is_none().then(|| text.clone().into());
+        let arguments = given([("pid", pid.map(Into::into)), ("text", words)]);
+        if self.shown.cursor.is_some() {
+            return Err(Error::invalid_params("`similar` has one page; raise `--limit` for more"));
         }
-        tell(&ready(common)?, "similar", arguments, self.json)
+        show(&ready(common)?, "similar", arguments, &text, &self.shown)
     }
 }
 
-impl Read {
-    pub fn run(self, common: &Common) -> Result<()> {
-        let app = common.open()?;
-        app.refresh(&Bar::new())?;
-        let mut arguments = Map::new();
-        let key = match (self.note.parse::<i64>(), self.note.contains("://")) {
-            (Ok(pid), _) => {
-                arguments.insert("pid".into(), pid.into());
-                "path"
-            }
-            (_, true) => "href",
-            _ => "path",
-        };
-        arguments.insert(key.into(), self.note.into());
-        if let Some(toc) = &self.toc {
-            let path: Vec<&str> = toc.split('>').map(str::trim).collect();
-            arguments.insert("toc_path".into(), json!(path));
-        }
-        if let Some(id) = self.match_id {
-            arguments.insert("match_id".into(), id.into());
-        }
-        let format = if self.html { "html" } else { "markdown" };
-        arguments.insert("format".into(), format.into());
-        tell(&app, "note_html", arguments, false)
+impl Filters {
+    fn is_empty(&self) -> bool {
+        let Self { label, path, author, category, after, before } = self;
+        [label, path, author, category, after, before].into_iter().all(Option::is_none)
     }
+
+    /// The query string and the filters of the tool. Dates go into the string, where `before:`
+    /// leaves its day out as the flag does.
+    fn arguments(self, query: &str, kind: Option<Kind>) -> (String, Arguments) {
+        let dates = [("after", self.after), ("before", self.before)];
+        let dates = dates.into_iter().filter_map(|(name, day)| Some(format!("{name}:{}", day?)));
+        let words = std::iter::once(query.to_owned()).filter(|query| !query.is_empty());
+        let query = words.chain(dates).collect::<Vec<_>>().join(" ");
+        let filters = given([
+            ("kind", kind.map(|kind| kind.as_str().into())),
+            ("label", self.label.map(Into::into)),
+            ("path", self.path.map(Into::into)),
+            ("author", self.author.map(Into::into)),
+            ("category", self.category.map(Into::into)),
+        ]);
+        (query, filters)
+    }
+}
+
+/// Calls a tool that searches, prints its results, and says whether there were any.
+fn show(
+    app: &App,
+    tool: &str,
+    mut arguments: Arguments,
+    query: &str,
+    shown: &Shown,
+) -> Result<ExitCode> {
+    if let Some(limit) = shown.limit {
+        arguments.insert("limit".into(), limit.into());
+    }
+    if let Some(cursor) = &shown.cursor {
+        arguments.insert("cursor".into(), cursor.clone().into());
+    }
+    let answer = structured(app, tool, arguments)?;
+    let results = answer["results"].as_array().map_or(&[][..], Vec::as_slice);
+    if shown.json {
+        out::json(&answer)?;
+    } else if shown.paths {
+        for result in results {
+            out::say(results::location(app, result)?);
+        }
+    } else {
+        results::print(&answer, query);
+    }
+    Ok(if results.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// The library with everything in its index that there is to find.
@@ -112,14 +190,4 @@ pub(super) fn ready(common: &Common) -> Result<App> {
     app.catch_up(&bar)?;
     bar.finish();
     Ok(app)
-}
-
-pub(super) fn tell(app: &App, tool: &str, arguments: Map<String, Value>, json: bool) -> Result<()> {
-    let around = tools::Call::default();
-    let output = tools::call(app, &Caller::Owner, tool, Value::Object(arguments), &around)?;
-    match output.structured.filter(|_| json) {
-        Some(value) => out::say(format_args!("{value:#}")),
-        None => out::say(output.text.trim_end()),
-    }
-    Ok(())
 }

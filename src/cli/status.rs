@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::{Common, out};
-use crate::domain::{Error, Result};
+use crate::{app::status, domain::Result};
 
 /// Files named one by one; the rest is counted.
 const NAMED: usize = 10;
@@ -20,11 +20,7 @@ impl Status {
         app.sources.register_vaults()?;
         let status = app.status()?;
         if self.json {
-            let value = serde_json::to_value(&status).map_err(|error| {
-                Error::internal("could not write the status").with_source(error)
-            })?;
-            out::say(format_args!("{value:#}"));
-            return Ok(());
+            return out::json(&status);
         }
         out::say(format_args!("notewell {} in {}", status.version, status.data));
         for vault in &status.vaults {
@@ -34,17 +30,19 @@ impl Status {
                 (true, Some(seen)) => format!("read {seen}"),
             };
             out::say(format_args!(
-                "vault {}: {} pages, {state}, {}",
-                vault.name, vault.pages, vault.root
+                "vault {}: {}, {state}, {}",
+                vault.name,
+                out::count(vault.pages, "page"),
+                vault.root
             ));
         }
-        out::say(format_args!(
-            "{} pages, {} cards, {} prompts, {} bookmarks in {} passages",
-            status.pages, status.cards, status.prompts, status.bookmarks, status.passages
-        ));
+        out::say(format_args!("{} in {}", items(&status), out::count(status.passages, "passage")));
         match status.behind {
             0 => out::say("index: up to date"),
-            behind => out::say(format_args!("index: {behind} changes to take in")),
+            behind => out::say(format_args!(
+                "index: {} behind; the next search or `notewell index` takes them in",
+                out::count(behind, "change")
+            )),
         }
         match (&status.model, status.vectors) {
             (Some(model), Some((done, total))) => out::say(format_args!(
@@ -63,4 +61,15 @@ impl Status {
         }
         Ok(())
     }
+}
+
+/// How many items of each kind there are: `20 pages, 1 card, 3 prompts, 0 bookmarks`.
+pub(super) fn items(status: &status::Status) -> String {
+    let counts = [
+        (status.pages, "page"),
+        (status.cards, "card"),
+        (status.prompts, "prompt"),
+        (status.bookmarks, "bookmark"),
+    ];
+    counts.map(|(number, noun)| out::count(number, noun)).join(", ")
 }

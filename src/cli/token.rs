@@ -1,7 +1,11 @@
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
 
 use super::{Common, out};
-use crate::domain::{Error, Result, Scope, Timestamp};
+use crate::{
+    app::App,
+    domain::{Error, Result, Scope, Timestamp},
+};
 
 #[derive(Args)]
 pub struct Token {
@@ -12,6 +16,10 @@ pub struct Token {
 #[derive(Subcommand)]
 enum Command {
     /// Make a token; the secret is the last word printed, once
+    #[command(after_help = "\
+Examples:
+  notewell token create --scope owner --expires 90d --name laptop
+  notewell token create --scope reader --name ann")]
     Create {
         /// What it opens
         #[arg(long)]
@@ -24,7 +32,11 @@ enum Command {
         name: String,
     },
     /// List tokens, without their secrets
-    List,
+    List {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// End a token at once
     Revoke {
         /// Its number in the list
@@ -57,21 +69,7 @@ impl Token {
                     token.expires.map(|at| format!(", until {at}")).unwrap_or_default(),
                 ));
             }
-            Command::List => {
-                let now = Timestamp::now();
-                for (token, _) in app.store.tokens.all()? {
-                    let state = match (token.revoked, token.is_valid(now)) {
-                        (Some(at), _) => format!("revoked {at}"),
-                        (None, true) => "valid".to_owned(),
-                        (None, false) => "expired".to_owned(),
-                    };
-                    let expires = token.expires.map_or("never".to_owned(), |at| at.to_string());
-                    out::say(format_args!(
-                        "{}\t{}\t{}\t{state}\texpires {expires}",
-                        token.id, token.scope, token.name
-                    ));
-                }
-            }
+            Command::List { json } => list(&app, json)?,
             Command::Revoke { id } => {
                 if !app.store.tokens.revoke(id)? {
                     return Err(Error::invalid_params(format!(
@@ -83,6 +81,32 @@ impl Token {
         }
         Ok(())
     }
+}
+
+fn list(app: &App, json: bool) -> Result<()> {
+    let now = Timestamp::now();
+    let mut listed = Vec::new();
+    for (token, _) in app.store.tokens.all()? {
+        let state = match (token.revoked, token.is_valid(now)) {
+            (Some(_), _) => "revoked",
+            (None, true) => "valid",
+            (None, false) => "expired",
+        };
+        if json {
+            listed.push(json!({
+                "id": token.id, "scope": token.scope.to_string(), "name": token.name,
+                "state": state, "expires": token.expires, "revoked": token.revoked,
+            }));
+            continue;
+        }
+        let revoked = token.revoked.map(|at| format!(" {at}")).unwrap_or_default();
+        let expires = token.expires.map_or("never".to_owned(), |at| at.to_string());
+        out::say(format_args!(
+            "{}\t{}\t{}\t{state}{revoked}\texpires {expires}",
+            token.id, token.scope, token.name
+        ));
+    }
+    if json { out::json(&listed) } else { Ok(()) }
 }
 
 fn parse_expiry(text: &str) -> Result<Timestamp> {

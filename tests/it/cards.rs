@@ -429,7 +429,7 @@ fn imports_and_exports_at_the_shell() {
     );
 
     let out = home.dir.path().join("out.json");
-    assert!(home.say(&["export", "cards", out.to_str().unwrap()]).starts_with("1 cards in"));
+    assert!(home.say(&["export", "cards", out.to_str().unwrap()]).starts_with("1 card in"));
     let other = Home::new();
     assert!(other.say(&["import", "cards", out.to_str().unwrap()]).starts_with("1 added"));
     let call = ["call", "search_notes", r#"{"query":"ЧАЙ"}"#];

@@ -79,6 +79,30 @@ impl Home {
         )
     }
 
+    /// Runs a command to its end on a terminal of its own: exit status, and everything it wrote.
+    #[cfg(target_os = "linux")]
+    pub fn on_terminal(&self, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, String) {
+        let inner = self.command(arguments);
+        let quote =
+            |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
+        let line: Vec<String> =
+            std::iter::once(inner.get_program()).chain(inner.get_args()).map(quote).collect();
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", &line.join(" "), "/dev/null"]);
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => terminal.env(name, value),
+                None => terminal.env_remove(name),
+            };
+        }
+        terminal.env_remove("NO_COLOR").env("TERM", "xterm").envs(environment.iter().copied());
+        let output = terminal.stdin(Stdio::null()).output().expect("`script`");
+        let out = String::from_utf8(output.stdout).unwrap();
+        // A slow machine shows a bar, which clears its line in the end.
+        let out = out.rsplit_once("\r\x1b[2K").map_or(out.as_str(), |(_, after)| after).to_owned();
+        (output.status.code().unwrap(), out)
+    }
+
     /// Runs a command that must succeed, and gives what it printed.
     pub fn say(&self, arguments: &[&str]) -> String {
         let (ok, out, err) = self.run(arguments);
@@ -99,6 +123,39 @@ impl Home {
     pub fn token(&self, scope: &str) -> String {
         let out = self.say(&["token", "create", "--scope", scope, "--name", "test"]);
         out.split_whitespace().last().unwrap().to_owned()
+    }
+}
+
+/// An account that has never run Notewell: a home, and nothing else.
+pub struct Account(tempfile::TempDir);
+
+impl Account {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let mut command = notewell();
+        command.args(arguments).env("HOME", self.path()).current_dir(self.path());
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+            command.env_remove(name);
+        }
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    }
+
+    pub fn note(&self, path: &str, text: &str) {
+        let file = self.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        put(&file, text);
     }
 }
 

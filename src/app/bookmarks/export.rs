@@ -36,7 +36,7 @@ impl App {
                 out.write_all(b"\n").doing("write the export")?;
             }
             done += page.len() as u64;
-            progress.report(done, Some(total), "exporting");
+            progress.report(done, Some(total), "exporting bookmarks");
         }
         let file = out
             .into_inner()
