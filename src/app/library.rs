@@ -1,12 +1,15 @@
-//! All pages at a glance: which links lead where, and who links to whom. Made when first needed
+//! All pages at a glance: which links lead where, and who links to whom. Built when first needed
 //! after a change, and kept until the next one.
+//!
+//! There are two: one of every page, and one of the pages that everybody may see. A caller who sees
+//! only those gets the second, in which a private page is no target, no backlink, and takes no name.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use super::App;
+use super::{App, view::View};
 use crate::{
     domain::{Pid, Result, VaultPath},
     store::pages::PageRow,
@@ -19,8 +22,16 @@ pub struct Entry {
     pub pid: Pid,
     pub path: VaultPath,
     pub title: String,
-    pub free: bool,
     links: Vec<String>,
+}
+
+/// A library and the change it is as of.
+type Glance = Mutex<Option<(i64, Arc<Library>)>>;
+
+#[derive(Default)]
+pub struct Glances {
+    all: Glance,
+    free: Glance,
 }
 
 #[derive(Default)]
@@ -46,7 +57,6 @@ impl Library {
                 pid: row.pid,
                 path: page.path,
                 title: page.title,
-                free: page.free,
                 links: row.facts.links,
             });
         }
@@ -111,17 +121,19 @@ impl Shelf {
 }
 
 impl App {
-    /// The library as of the newest change.
-    pub fn library(&self) -> Result<Arc<Library>> {
+    /// The library as of the newest change, as this caller may see it.
+    pub fn library(&self, view: &View<'_>) -> Result<Arc<Library>> {
         let head = self.store.items.head()?;
-        let mut kept = self.glance.lock().unwrap_or_else(PoisonError::into_inner);
+        let only_free = !view.caller.is_owner();
+        let place = if only_free { &self.glances.free } else { &self.glances.all };
+        let mut kept = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, library)) = kept.as_ref()
             && *at == head
         {
             return Ok(library.clone());
         }
-        let library =
-            Arc::new(Library::new(self.store.pages.list(None, usize::MAX >> 1, false)?));
+        let rows = self.store.pages.list(None, usize::MAX >> 1, only_free)?;
+        let library = Arc::new(Library::new(rows));
         *kept = Some((head, library.clone()));
         Ok(library)
     }

@@ -61,10 +61,17 @@ impl Method {
 pub const INITIALIZE: &str = "initialize";
 
 impl App {
-    /// Every method that this caller may use, by name. The first page by path has the name.
+    /// Every method that this caller may use, by name. Of the pages that the caller may see, the
+    /// first by path has the name.
     pub fn methods(&self, view: &View<'_>) -> Result<Vec<Method>> {
         let all = self.all_methods()?;
-        Ok(all.iter().filter(|method| view.sees(&method.row.facts.page)).cloned().collect())
+        let mut methods: Vec<Method> = Vec::new();
+        for method in all.iter().filter(|method| view.sees(&method.row.facts.page)) {
+            if methods.last().is_none_or(|last| last.name != method.name) {
+                methods.push(method.clone());
+            }
+        }
+        Ok(methods)
     }
 
     pub fn method(&self, name: &str, view: &View<'_>) -> Result<Option<Method>> {
@@ -103,11 +110,11 @@ impl App {
     /// What a client's model is told at the start: a page of that name, or our own words.
     pub fn instructions(&self, view: &View<'_>, name: Option<&str>) -> Option<String> {
         let wanted = name.unwrap_or(INITIALIZE);
-        let page = self.all_methods().ok()?.iter().find(|method| method.name == wanted).cloned();
-        let page = page.filter(|method| view.sees(&method.row.facts.page))?;
+        let page = self.method(wanted, view).ok()??;
         self.run_method(&page, &Map::new(), view).ok()
     }
 
+    /// The methods of all pages by name, those of the same name by path.
     fn all_methods(&self) -> Result<Arc<Vec<Method>>> {
         let head = self.store.items.head()?;
         let mut kept = self.known_methods.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,8 +126,8 @@ impl App {
         let mut methods: Vec<Method> = Vec::new();
         for row in self.store.pages.methods()? {
             let Some(name) = row.facts.page.method.clone() else { continue };
-            let taken = methods.iter().any(|method| method.name == name);
-            if complaint(&name, taken, self.is_built_in(&name)).is_some() {
+            // Which of two pages has the name depends on who asks.
+            if complaint(&name, false, self.is_built_in(&name)).is_some() {
                 continue;
             }
             methods.push(self.read_method(name, row)?);
@@ -184,7 +191,7 @@ impl App {
                 "the template embeds `{path}`, and there is no such note"
             ))
         };
-        let pid = self.find_path(path)?.ok_or_else(missing)?;
+        let pid = self.find_path(path, view)?.ok_or_else(missing)?;
         let opened = self.open_pid(pid, view)?.ok_or_else(missing)?;
         let heading: Vec<&str> = heading.into_iter().flat_map(|text| text.split('#')).collect();
         let section = opened.note.outline.find(&heading)?;

@@ -29,11 +29,14 @@ pub use sources::Sources;
 
 use std::{
     ops::Deref,
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-use self::{library::Library, live::Live, methods::Method, view::View};
+use self::{library::Glances, live::Live, methods::Method, view::View};
 use crate::{
     config::{self, Config, EmbedProvider},
     domain::{Caller, Error, Result},
@@ -66,10 +69,12 @@ pub struct App {
     orders: Mutex<rerank::Orders>,
     /// What bookmarks are judged by, once the first one is.
     enricher: Mutex<Option<Arc<bookmarks::enrich::Enricher>>>,
+    /// Whether this process answers over HTTP.
+    serves_http: AtomicBool,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
     /// What was made of the library as of a change, until the next one.
-    glance: Mutex<Option<(i64, Arc<Library>)>>,
+    glances: Glances,
     known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
     /// The methods and the number of pages that connections were told of.
     told: Mutex<(Vec<String>, u64)>,
@@ -117,14 +122,26 @@ impl App {
             provider,
             orders: Mutex::default(),
             enricher: Mutex::default(),
+            serves_http: AtomicBool::new(false),
             built_in_tools,
-            glance: Mutex::default(),
+            glances: Glances::default(),
             known_methods: Mutex::default(),
             told: Mutex::default(),
             prompts_seen: Mutex::default(),
             prompts_told: AtomicU64::default(),
             live: Mutex::default(),
         })
+    }
+
+    /// From now on, the address of a page in an answer leads to this process.
+    pub fn serve_http(&self) {
+        self.serves_http.store(true, Ordering::Release);
+    }
+
+    /// Where pages can be opened; `None` when no server is known to answer.
+    fn site(&self) -> Option<String> {
+        let known = !self.config.server.public_url.is_empty();
+        (known || self.serves_http.load(Ordering::Acquire)).then(|| self.config.public_url())
     }
 
     /// Embeds passages on the calling thread, for the index's workers.

@@ -92,7 +92,7 @@ impl App {
         for (what, text) in [("path", &reference.path), ("href", &reference.href)] {
             let Some(text) = text else { continue };
             let path = if what == "href" { self.path_of_href(text) } else { text.clone() };
-            if let Some(pid) = self.find_path(&path)?
+            if let Some(pid) = self.find_path(&path, view)?
                 && let Some(opened) = self.open_pid(pid, view)?
             {
                 return Ok(opened);
@@ -108,13 +108,14 @@ impl App {
         })
     }
 
+    /// Opens the item of this number; `None` when there is none that the caller may see.
     pub fn open_pid(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
+        if !view.caller.is_owner() {
+            return self.open_free(pid, view);
+        }
         let Some(item) = self.store.items.get(pid)?.filter(|item| !item.gone) else {
             return Ok(None);
         };
-        if item.kind != Kind::Page && !view.caller.is_owner() {
-            return Ok(None);
-        }
         let opened = match item.kind {
             Kind::Page => return self.open_page(pid, view),
             Kind::Card => {
@@ -136,6 +137,17 @@ impl App {
             }
         };
         Ok(Some(opened))
+    }
+
+    /// Asks for the first free page from this number on, so that a number of a private item and one
+    /// that was never given take the same work.
+    fn open_free(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
+        let before = Pid(pid.0.saturating_sub(1));
+        let found = self.store.pages.list(Some(before), 1, true)?;
+        match found.first() {
+            Some(row) if row.pid == pid => self.open_page(pid, view),
+            _ => Ok(None),
+        }
     }
 
     fn open_page(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
@@ -169,14 +181,23 @@ impl App {
         Opened { pid, kind, title, path, url, text, note, page: None }
     }
 
-    /// The address of an item: a page's on this server, or the resource of any other.
+    /// The address of an item: a page's where a server answers and else its path, or the resource of
+    /// any other kind.
     pub fn url(&self, kind: Kind, pid: Pid, path: &str) -> String {
-        match kind {
-            Kind::Page => {
-                let parts: Vec<String> = path.split('/').map(encode).collect();
-                format!("{}/{}", self.config.public_url(), parts.join("/"))
-            }
-            _ => format!("notewell://item/{pid}"),
+        match (kind, self.site()) {
+            (Kind::Page, Some(_)) => self.href(path),
+            (Kind::Page, None) => path.to_owned(),
+            _ => super::resources::uri(pid),
+        }
+    }
+
+    /// The target of a link to a page: its address where a server answers, and else its path.
+    pub fn href(&self, path: &str) -> String {
+        let parts: Vec<String> = path.split('/').map(encode).collect();
+        let path = parts.join("/");
+        match self.site() {
+            Some(site) => format!("{site}/{path}"),
+            None => path,
         }
     }
 
@@ -191,7 +212,8 @@ impl App {
     }
 
     /// The page that a path means: as it is, with its vault's name, without `.md`, or as a link.
-    pub fn find_path(&self, path: &str) -> Result<Option<Pid>> {
+    /// A page that the caller may not see takes no path.
+    pub fn find_path(&self, path: &str, view: &View<'_>) -> Result<Option<Pid>> {
         if let Some(pid) = path.strip_prefix("notewell://item/") {
             return Ok(pid.parse().ok().map(Pid));
         }
@@ -204,16 +226,19 @@ impl App {
             for path in [Some(path), inside].into_iter().flatten() {
                 for path in [path.to_owned(), format!("{path}.md")] {
                     let Ok(path) = VaultPath::parse(&path) else { continue };
-                    if let Some(row) = self.store.pages.find(&vault.name, path.as_str())? {
+                    let found = self.store.pages.find(&vault.name, path.as_str())?;
+                    if let Some(row) = found.filter(|row| view.sees(&row.facts.page)) {
                         return Ok(Some(row.pid));
                     }
                 }
             }
         }
-        if let Some(item) = self.find_by_key(path)? {
+        if view.caller.is_owner()
+            && let Some(item) = self.find_by_key(path)?
+        {
             return Ok(Some(item));
         }
-        Ok(self.library()?.find(path))
+        Ok(self.library(view)?.find(path))
     }
 
     /// Cards, prompts and bookmarks are called by their own names.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{App, library::Library, view::View};
 use crate::{
-    domain::{Kind, Result, VaultPath},
+    domain::{Result, VaultPath},
     markdown::{
         html::{Embedded, Resolve, slug},
         links::LinkTarget,
@@ -23,7 +23,7 @@ pub struct Links<'a> {
 impl<'a> Links<'a> {
     pub fn new(app: &'a App, view: View<'a>, page: Option<&'a PageRow>) -> Result<Self> {
         let from = page.map(|row| (row.vault.as_str(), &row.facts.page.path));
-        Ok(Self { app, view, library: app.library()?, from })
+        Ok(Self { app, view, library: app.library(&view)?, from })
     }
 
     fn is_picture(path: &str) -> bool {
@@ -40,11 +40,8 @@ impl Resolve for Links<'_> {
         }
         let (vault, from) = self.from?;
         let page = self.library.resolve(vault, Some(from), &target.path)?;
-        if !page.free && !self.view.caller.is_owner() {
-            return None;
-        }
         let path = self.app.sources.shown_path(vault, page.path.as_str()).ok()?;
-        Some(self.app.url(Kind::Page, page.pid, &path) + &place.unwrap_or_default())
+        Some(self.app.href(&path) + &place.unwrap_or_default())
     }
 
     fn embed(&self, target: &LinkTarget) -> Option<Embedded> {

@@ -29,7 +29,7 @@ pub struct Listed {
     pub title: String,
     pub mime_type: &'static str,
     pub size: Option<u64>,
-    /// Who links here, and where it links to.
+    /// Who links here, and where it links to, as far as the caller may see it.
     pub meta: Value,
 }
 
@@ -61,7 +61,7 @@ impl App {
             None => None,
         };
         let only_free = !view.caller.is_owner();
-        let library = self.library()?;
+        let library = self.library(view)?;
         let mut listed = Vec::new();
         loop {
             let rows = self.store.pages.list(after, most + 1, only_free)?;
@@ -119,7 +119,7 @@ impl App {
             }
         };
         let meta = match &opened.page {
-            Some(row) => neighbours(&*self.library()?, row),
+            Some(row) => neighbours(&*self.library(view)?, row),
             None => json!({}),
         };
         let mime_type = "text/markdown";

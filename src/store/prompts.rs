@@ -95,6 +95,9 @@ pub trait Prompts: Send + Sync {
     /// All prompts, ordered by name.
     fn all(&self) -> Result<Arc<[Arc<Stored>]>>;
 
+    /// The prompts that are not the user's own, ordered by name: what everybody may see.
+    fn shared(&self) -> Result<Arc<[Arc<Stored>]>>;
+
     fn find(&self, name: &str) -> Result<Option<Arc<Stored>>>;
 
     /// Adds prompts as they are, all or none, as one change with one backup. A name that is taken
@@ -184,6 +187,7 @@ pub fn check_placeholders(prompt: &Prompt) -> Result<()> {
     Ok(())
 }
 
+/// The same for a prompt that does not exist and for one that the caller may not see.
 pub(crate) fn not_found(name: &str) -> Error {
     Error::new(
         Code::InvalidParams,

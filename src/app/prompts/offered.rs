@@ -1,5 +1,7 @@
 //! What a caller is offered as prompts: the library's own, and every page that is a method.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -8,6 +10,7 @@ use crate::{
         Error, Result,
         prompt::{Argument, Message},
     },
+    store::prompts::{Stored, not_found},
 };
 
 /// A prompt as a list shows it.
@@ -25,7 +28,22 @@ pub struct Rendered {
     pub messages: Vec<Message>,
 }
 
+/// The user's own prompts are for the owner.
+fn is_owner(view: &View<'_>) -> bool {
+    view.caller.is_owner() && view.author.is_none()
+}
+
+/// A prompt of a list that is ordered by name.
+fn named<'a>(library: &'a [Arc<Stored>], name: &str) -> Option<&'a Arc<Stored>> {
+    let at = library.binary_search_by(|stored| stored.prompt.name.as_str().cmp(name)).ok()?;
+    library.get(at)
+}
+
 impl App {
+    fn visible_prompts(&self, view: &View<'_>) -> Result<Arc<[Arc<Stored>]>> {
+        if is_owner(view) { self.prompts.all() } else { self.prompts.shared() }
+    }
+
     /// One page of the prompts for this caller, by name.
     pub fn offered_prompts(
         &self,
@@ -35,23 +53,18 @@ impl App {
     ) -> Result<(Vec<Offered>, Option<String>)> {
         let after = Cursor::read(cursor)?.0;
         let is_after = |name: &str| after.as_deref().is_none_or(|after| name > after);
-        let owner = view.caller.is_owner() && view.author.is_none();
-        let library = self.prompts.all()?;
+        let library = self.visible_prompts(view)?;
         // Ordered by name already: only the page itself is copied.
         let from = library.partition_point(|stored| !is_after(&stored.prompt.name));
-        let own = library[from..]
-            .iter()
-            .filter(|stored| owner || !stored.origin.is_user())
-            .take(most + 1)
-            .map(|stored| Offered {
-                name: stored.prompt.name.clone(),
-                title: stored.prompt.title.clone(),
-                description: stored.prompt.description.clone(),
-                arguments: stored.prompt.arguments.clone(),
-            });
+        let own = library[from..].iter().take(most + 1).map(|stored| Offered {
+            name: stored.prompt.name.clone(),
+            title: stored.prompt.title.clone(),
+            description: stored.prompt.description.clone(),
+            arguments: stored.prompt.arguments.clone(),
+        });
         let mut offered: Vec<Offered> = own.collect();
         for method in self.methods(view)? {
-            let taken = || self.prompts.find(&method.name).ok().flatten().is_some();
+            let taken = || named(&library, &method.name).is_some();
             if method.name != INITIALIZE && is_after(&method.name) && !taken() {
                 offered.push(Offered {
                     arguments: method.arguments.iter().map(as_argument).collect(),
@@ -75,8 +88,11 @@ impl App {
         arguments: &Map<String, Value>,
         view: &View<'_>,
     ) -> Result<Rendered> {
-        let owner = view.caller.is_owner() && view.author.is_none();
-        let own = self.prompts.find(name)?.filter(|stored| owner || !stored.origin.is_user());
+        let owner = is_owner(view);
+        let own = match owner {
+            true => self.prompts.find(name)?,
+            false => named(&self.prompts.shared()?, name).cloned(),
+        };
         if let Some(stored) = own {
             let notes = |path: &str, heading: Option<&str>| self.section_text(path, heading, view);
             let messages = super::render(&stored.prompt, arguments, &notes)?;
@@ -87,11 +103,10 @@ impl App {
             return Ok(Rendered { description: stored.prompt.description.clone(), messages });
         }
         let Some(method) = self.method(name, view)? else {
-            // The store's own words for a name that is empty or not there.
-            return match self.prompts.get(name) {
-                Err(error) => Err(error),
-                Ok(_) => Err(Error::invalid_params(format!("no prompt is called `{name}`"))),
-            };
+            if name.is_empty() {
+                self.prompts.get(name)?;
+            }
+            return Err(not_found(name));
         };
         if let Some(unknown) =
             arguments.keys().find(|key| !method.arguments.iter().any(|known| known.name == **key))

@@ -68,6 +68,7 @@ impl Server {
         let address = listener.local_addr().doing(what)?;
         listener.set_nonblocking(true).doing(what)?;
         let listener = tokio::net::TcpListener::from_std(listener).doing(what)?;
+        app.serve_http();
         Ok(Self { listener, app, address })
     }
 

@@ -289,6 +289,10 @@ impl Prompts for JsonlPrompts {
         Ok(self.now()?.listed.clone())
     }
 
+    fn shared(&self) -> Result<Arc<[Arc<Stored>]>> {
+        Ok(self.now()?.shared())
+    }
+
     fn find(&self, name: &str) -> Result<Option<Arc<Stored>>> {
         Ok(self.now()?.find(name))
     }

@@ -21,6 +21,7 @@ pub struct Snapshot {
     user: Arc<Lines>,
     default: Arc<Lines>,
     problems: OnceLock<Vec<Problem>>,
+    shared: OnceLock<Arc<[Arc<Stored>]>>,
 }
 
 impl Snapshot {
@@ -39,7 +40,14 @@ impl Snapshot {
 
     fn of(listed: Vec<Arc<Stored>>, user: &Arc<Lines>, default: &Arc<Lines>) -> Self {
         let (user, default) = (user.clone(), default.clone());
-        Self { listed: listed.into(), user, default, problems: OnceLock::new() }
+        let (problems, shared) = (OnceLock::new(), OnceLock::new());
+        Self { listed: listed.into(), user, default, problems, shared }
+    }
+
+    /// The list as it would be without the user's file: a prompt of the user's hides none of them.
+    pub fn shared(&self) -> Arc<[Arc<Stored>]> {
+        let without_user = || Self::new(&Arc::default(), &self.default).listed;
+        self.shared.get_or_init(without_user).clone()
     }
 
     /// The same list after a change. Where few lines changed only their names are looked at: ten
