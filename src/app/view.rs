@@ -23,8 +23,6 @@ impl<'a> View<'a> {
     /// The same rule for a search.
     pub fn narrow(&self, filters: &mut Filters) {
         filters.only_free |= !self.caller.is_owner();
-        if let Some(author) = self.author {
-            filters.author = Some(author.to_owned());
-        }
+        filters.only_author = self.author.map(str::to_owned);
     }
 }

@@ -18,9 +18,33 @@ pub struct Filters {
     pub until: Option<Timestamp>,
     pub sentiment: Option<Sentiment>,
     pub action: Option<Action>,
+    /// None of these may hold.
+    pub excluded: Vec<Condition>,
     pub archived: bool,
-    /// Only what everybody may see (`free: true`), plus these paths that were granted.
+    /// Only what everybody may see (`free: true`). Set by the caller's rights, not by the question.
     pub only_free: bool,
+    /// Only this author's items. Set by the connection, not by the question.
+    pub only_author: Option<String>,
+}
+
+impl Filters {
+    /// Whether the question itself narrows nothing; rights and connections do not count.
+    pub fn is_open(&self) -> bool {
+        let asked = Self { only_free: false, archived: false, only_author: None, ..self.clone() };
+        asked == Self::default()
+    }
+}
+
+/// A property of an item that a question can exclude.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    Kind(Kind),
+    Category(String),
+    Label(String),
+    Path(String),
+    Author(String),
+    Sentiment(Sentiment),
+    Action(Action),
 }
 
 /// A closed set of words with the error that lists them.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::vectors::Vectors;
+use super::{vectors::Vectors, view::View};
 use crate::domain::Result;
 
 /// Fewer vectors say nothing about a collection.
@@ -10,9 +10,35 @@ const FEWEST: usize = 64;
 /// Vectors that are looked at: their mean differs from that of all by a few hundredths.
 const SAMPLE: usize = 1_024;
 
+/// A mean, and how many vectors there were when it was taken.
+type Kept = Mutex<Option<(usize, Arc<[f32]>)>>;
+
 /// The mean of the vectors, kept until their number has changed by a quarter.
 #[derive(Default)]
-pub(super) struct Centre(Mutex<Option<(usize, Arc<[f32]>)>>);
+pub(super) struct Centre {
+    all: Kept,
+    /// Of what everybody may see.
+    free: Kept,
+}
+
+fn kept(mean: &Kept, count: usize) -> Option<Arc<[f32]>> {
+    let mean = mean.lock().unwrap_or_else(PoisonError::into_inner);
+    let (then, mean) = mean.as_ref()?;
+    (count.abs_diff(*then) * 4 <= *then).then(|| Arc::clone(mean))
+}
+
+fn keep(place: &Kept, count: usize, mean: &Arc<[f32]>) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some((count, Arc::clone(mean)));
+}
+
+fn mean(vectors: &[Vec<f32>]) -> Arc<[f32]> {
+    let mut mean = vec![0.0; vectors.first().map_or(0, Vec::len)];
+    for vector in vectors {
+        mean.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+    }
+    mean.iter_mut().for_each(|sum| *sum /= vectors.len().max(1) as f32);
+    mean.into()
+}
 
 impl Centre {
     /// The mean of the vectors, of which there are `count`; `None` where that is too few.
@@ -20,11 +46,8 @@ impl Centre {
         if count < FEWEST {
             return Ok(None);
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((then, mean)) = &*kept
-            && count.abs_diff(*then) * 4 <= *then
-        {
-            return Ok(Some(Arc::clone(mean)));
+        if let Some(mean) = kept(&self.all, count) {
+            return Ok(Some(mean));
         }
         let rows = vectors.rows()?;
         // Keys are hashes, so the smallest are a fair sample, and the same one in every process.
@@ -34,14 +57,30 @@ impl Centre {
             keys.truncate(SAMPLE);
         }
         keys.sort_unstable();
-        let mut mean = vec![0.0; rows.dims()];
-        let found = rows.find(&keys);
-        for (_, vector) in &found {
-            mean.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+        let found: Vec<Vec<f32>> = rows.find(&keys).into_iter().map(|(_, vector)| vector).collect();
+        let mean = mean(&found);
+        keep(&self.all, count, &mean);
+        Ok(Some(mean))
+    }
+
+    /// The same over what the caller of `view` may see.
+    pub(super) fn of_visible(&self, view: &View) -> Result<Option<Arc<[f32]>>> {
+        let count = usize::try_from(view.visible_passages()?).unwrap_or(usize::MAX);
+        if count < FEWEST {
+            return Ok(None);
         }
-        mean.iter_mut().for_each(|sum| *sum /= found.len().max(1) as f32);
-        let mean: Arc<[f32]> = mean.into();
-        *kept = Some((count, Arc::clone(&mean)));
+        if let Some(mean) = kept(&self.free, count) {
+            return Ok(Some(mean));
+        }
+        let Some(found) = view.visible_sample(SAMPLE)? else { return Ok(None) };
+        if found.len() < FEWEST {
+            return Ok(None);
+        }
+        let mean = mean(&found);
+        // While vectors are still being made, the sample is not the one that will stay.
+        if found.len() >= count.min(SAMPLE) {
+            keep(&self.free, count, &mean);
+        }
         Ok(Some(mean))
     }
 }

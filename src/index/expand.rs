@@ -5,10 +5,14 @@ use std::collections::HashMap;
 
 use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
 
+use super::census::Census;
 use crate::domain::{Result, error::Doing};
 
 /// Words tried in place of one.
 const MOST: usize = 8;
+/// A common beginning has thousands of continuations; the first few hundred of each segment are
+/// enough to choose from.
+const CONTINUATIONS: usize = 512;
 /// Shorter beginnings mean nothing.
 const SHORTEST_PREFIX: usize = 3;
 /// Of the word and of what stands in for it: most short words are one letter from another word.
@@ -31,9 +35,11 @@ pub struct Expansion {
     pub instead: Vec<String>,
 }
 
-/// Terms close to `term` in `field`, with the passages they occur in, the commonest first.
+/// Terms close to `term` in `fields`, the commonest first. A term that occurs in nothing that the
+/// caller may see is not one of them.
 pub(super) fn expand(
     searcher: &Searcher,
+    census: &Census,
     fields: &[Field],
     term: &str,
 ) -> Result<Option<(How, Vec<String>)>> {
@@ -44,13 +50,15 @@ pub(super) fn expand(
         return Ok(None);
     }
     if length >= SHORTEST_PREFIX {
-        let found = collect(fields, |field, counts| prefixed(searcher, field, term, counts))?;
+        let found =
+            collect(fields, |field, counts| prefixed(searcher, census, field, term, counts))?;
         if !found.is_empty() {
             return Ok(Some((How::Prefix, found)));
         }
     }
     if length >= SHORTEST_TYPO {
-        let mut found = collect(fields, |field, counts| misspelt(searcher, field, term, counts))?;
+        let mut found =
+            collect(fields, |field, counts| misspelt(searcher, census, field, term, counts))?;
         // Most typing errors are late in a word: `cofee` is `coffee` rather than `code`.
         let alike = |other: &String| {
             term.chars().zip(other.chars()).take_while(|(one, two)| one == two).count()
@@ -82,24 +90,33 @@ fn collect(
     Ok(found.into_iter().map(|(term, _)| term).collect())
 }
 
+/// Adds what a term counts, and says whether it counts at all.
+fn add(counts: &mut HashMap<String, u64>, term: &str, postings: u64) -> bool {
+    if postings > 0 {
+        *counts.entry(term.to_owned()).or_default() += postings;
+    }
+    postings > 0
+}
+
 fn prefixed(
     searcher: &Searcher,
+    census: &Census,
     field: Field,
     prefix: &str,
     counts: &mut HashMap<String, u64>,
 ) -> Result<()> {
     let what = "look for words that begin alike";
-    for segment in searcher.segment_readers() {
+    for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
         let terms = segment.inverted_index(field).doing(what)?;
         let mut stream = terms.terms().range().ge(prefix).into_stream().doing(what)?;
-        // A common beginning has thousands of continuations; the first few hundred are enough to
-        // choose from.
-        for _ in 0..512 {
-            if !stream.advance() || !stream.key().starts_with(prefix.as_bytes()) {
+        let mut found = 0;
+        while found < CONTINUATIONS && stream.advance() {
+            if !stream.key().starts_with(prefix.as_bytes()) {
                 break;
             }
             if let Ok(term) = str::from_utf8(stream.key()) {
-                *counts.entry(term.to_owned()).or_default() += u64::from(stream.value().doc_freq);
+                let postings = census.postings(ordinal, segment, &terms, stream.value())?;
+                found += usize::from(add(counts, term, postings));
             }
         }
     }
@@ -108,13 +125,14 @@ fn prefixed(
 
 fn misspelt(
     searcher: &Searcher,
+    census: &Census,
     field: Field,
     word: &str,
     counts: &mut HashMap<String, u64>,
 ) -> Result<()> {
     let what = "look for words with one typing error";
     let query = FuzzyTermQuery::new(Term::from_field_text(field, word), 1, true);
-    for segment in searcher.segment_readers() {
+    for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
         let terms = segment.inverted_index(field).doing(what)?;
         let automaton = query.automaton().doing(what)?;
         // People mistype the first letter least of all, so only the words that begin with it are
@@ -126,7 +144,8 @@ fn misspelt(
             if let Ok(term) = str::from_utf8(stream.key())
                 && term.chars().count() >= SHORTEST_TYPO
             {
-                *counts.entry(term.to_owned()).or_default() += u64::from(stream.value().doc_freq);
+                let postings = census.postings(ordinal, segment, &terms, stream.value())?;
+                add(counts, term, postings);
             }
         }
     }

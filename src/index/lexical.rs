@@ -7,7 +7,10 @@
 //! within a field; passages without labels make the average label list short, which only makes long
 //! lists count a little less.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use tantivy::{
     DocAddress, DocId, DocSet, Score, Searcher, SegmentReader, TERMINATED, Term,
@@ -17,9 +20,10 @@ use tantivy::{
 };
 
 use super::{
+    census::{self, Census},
     expand::{Expansion, expand},
     narrow::{Bits, Cache, Narrowing},
-    schema::{self, Fields},
+    schema::Fields,
     tally::{Clause, Dictionaries, Heap, Sums},
     tokens,
 };
@@ -53,6 +57,7 @@ pub struct Total {
 /// A question's words as they are looked up.
 pub struct Words {
     dictionaries: Dictionaries,
+    census: Arc<Census>,
     pub(super) clauses: Vec<Clause>,
     /// In how many passages each term's text occurs at most in one field.
     frequencies: HashMap<Vec<u8>, u64>,
@@ -61,8 +66,6 @@ pub struct Words {
     pub unknown: Vec<String>,
     /// Terms of whole items.
     pub(super) whole: Vec<Clause>,
-    /// Items there are.
-    pub(super) items: u64,
     /// What an item would score that had every word that was asked, those that occur nowhere too.
     pub ideal: f32,
     /// Every term that is looked for, so that a snippet can show them.
@@ -90,17 +93,21 @@ fn weighted(fields: &Fields) -> [(Field, f32); 4] {
 type Occurs = Vec<Clause>;
 
 /// Looks up the words of a question; those that occur nowhere are replaced where something is near.
-pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<Words> {
+pub(super) fn words(
+    searcher: &Searcher,
+    fields: &Fields,
+    census: Arc<Census>,
+    text: &str,
+) -> Result<Words> {
     let weighted = weighted(fields);
-    let searched = weighted.iter().map(|(field, _)| *field).chain([fields.whole]);
     let mut out = Words {
-        dictionaries: Dictionaries::open(searcher, searched)?,
+        dictionaries: Dictionaries::open(searcher, census::fields(fields))?,
+        census,
         clauses: Vec::new(),
         frequencies: HashMap::new(),
         expansions: Vec::new(),
         unknown: Vec::new(),
         whole: Vec::new(),
-        items: 0,
         ideal: 0.0,
         terms: Vec::new(),
         weights: Vec::new(),
@@ -127,7 +134,7 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
         if !seen.insert(token.term.clone()) {
             continue;
         }
-        let (most, occurs) = frequency(&out.dictionaries, &weighted, &token.term)?;
+        let (most, occurs) = frequency(searcher, &out, &weighted, &token.term)?;
         let typed = text.get(token.range.clone()).unwrap_or(&token.term).to_owned();
         let most = match (token.kind, common.get(&typed)) {
             (Kind::Form(_), Some((count, word))) => {
@@ -159,11 +166,11 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
             continue;
         }
         let names: Vec<Field> = weighted.iter().map(|(field, _)| *field).collect();
-        match expand(searcher, &names, &term)? {
+        match expand(searcher, &out.census, &names, &term)? {
             Some((how, instead)) => {
                 for term in &instead {
                     if seen.insert(term.clone()) {
-                        let (most, occurs) = frequency(&out.dictionaries, &weighted, term)?;
+                        let (most, occurs) = frequency(searcher, &out, &weighted, term)?;
                         found.push((most, term.clone(), STAND_IN, occurs));
                     }
                 }
@@ -178,10 +185,10 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
     }
     found.sort_by_key(|(most, ..)| *most);
     found.truncate(MOST_WORDS);
-    let passages = searcher.num_docs();
-    let what = "look up a word";
-    let first = Term::from_field_text(fields.facts, &schema::first());
-    out.items = searcher.doc_freq(&first).doing(what)?.max(1);
+    let passages = out.census.passages;
+    let in_items = |out: &Words, text: &str| {
+        Clause::look_up(searcher, &out.census, &out.dictionaries, fields.whole, text)
+    };
     for (most, text, weight, occurs) in found {
         let part = weight * fullest(most, passages);
         out.ideal += part;
@@ -192,16 +199,13 @@ pub(super) fn words(searcher: &Searcher, fields: &Fields, text: &str) -> Result<
                 out.clauses.push(Clause { weight, frequency: most, ..clause.clone() });
             }
         }
-        let whole = Clause::look_up(&out.dictionaries, fields.whole, &text)?;
+        let whole = in_items(&out, &text)?;
         let word = match no_rarer.get(&text) {
-            Some(word) => {
-                let word = Term::from_field_text(fields.whole, word);
-                searcher.doc_freq(&word).doing(what)?
-            }
+            Some(word) => in_items(&out, word)?.postings,
             None => 0,
         };
         // A segment may count items that are gone; more than there are would be no rarity.
-        let frequency = whole.postings.max(word).min(out.items);
+        let frequency = whole.postings.max(word).min(out.census.items);
         out.whole.push(Clause { weight, frequency, ..whole });
         out.frequencies.insert(text.clone().into_bytes(), most);
         out.terms.push(text);
@@ -219,10 +223,15 @@ fn fullest(count: u64, passages: u64) -> f32 {
     SATURATED * (1.0 + (passages - count + 0.5) / (count + 0.5)).ln()
 }
 
-fn frequency(known: &Dictionaries, weighted: &[(Field, f32)], text: &str) -> Result<(u64, Occurs)> {
+fn frequency(
+    searcher: &Searcher,
+    known: &Words,
+    weighted: &[(Field, f32)],
+    text: &str,
+) -> Result<(u64, Occurs)> {
     let (mut most, mut occurs) = (0, Vec::new());
     for (field, _) in weighted {
-        let clause = Clause::look_up(known, *field, text)?;
+        let clause = Clause::look_up(searcher, &known.census, &known.dictionaries, *field, text)?;
         most = most.max(clause.postings);
         if clause.postings > 0 {
             occurs.push(clause);
@@ -241,14 +250,15 @@ fn query(clauses: &[Clause]) -> BooleanQuery {
 
 /// What the words add up to in each passage.
 pub(super) fn sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
-    let passages = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc()));
-    Sums::of(searcher, &words.dictionaries, &words.clauses, passages.sum())
+    let census = &words.census;
+    Sums::of(searcher, census, &words.dictionaries, &words.clauses, census.counted)
 }
 
 /// What the words add up to in each item, at its first passage: BM25 over all its words, with its
 /// length and the words' rarity counted in items.
 pub(super) fn item_sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
-    Sums::of(searcher, &words.dictionaries, &words.whole, words.items)
+    let census = &words.census;
+    Sums::of(searcher, census, &words.dictionaries, &words.whole, census.items)
 }
 
 /// The items that say most of what was asked, by their first passages.
@@ -269,24 +279,23 @@ pub(super) fn best_items(
         .search_with_statistics_provider(
             &query(&words.whole),
             &Best { narrowing, limit },
-            &ItemStatistics { searcher, words },
+            &ItemStatistics { words },
         )
         .doing("search whole items")
 }
 
 /// Lengths and rarity in items rather than passages.
 struct ItemStatistics<'a> {
-    searcher: &'a Searcher,
     words: &'a Words,
 }
 
 impl Bm25StatisticsProvider for ItemStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.searcher.total_num_tokens(field)
+        Ok(self.words.census.tokens(field))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.words.items)
+        Ok(self.words.census.items)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
@@ -297,24 +306,22 @@ impl Bm25StatisticsProvider for ItemStatistics<'_> {
 
 /// Rarity over all fields at once.
 struct Statistics<'a> {
-    searcher: &'a Searcher,
     words: &'a Words,
 }
 
 impl Bm25StatisticsProvider for Statistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.searcher.total_num_tokens(field)
+        Ok(self.words.census.tokens(field))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        self.searcher.total_num_docs()
+        Ok(self.words.census.counted)
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        match self.words.frequencies.get(term.serialized_value_bytes()) {
-            Some(most) => Ok(*most),
-            None => self.searcher.doc_freq(term),
-        }
+        // Every term that is searched for was looked up before.
+        let known = self.words.frequencies.get(term.serialized_value_bytes());
+        Ok(known.copied().unwrap_or(0))
     }
 }
 
@@ -336,7 +343,7 @@ pub(super) fn best(
         .search_with_statistics_provider(
             &query(&words.clauses),
             &Best { narrowing, limit },
-            &Statistics { searcher, words },
+            &Statistics { words },
         )
         .doing("search the words")
 }

@@ -14,6 +14,7 @@
 //! ```
 
 mod build;
+mod census;
 mod centre;
 mod directory;
 mod expand;

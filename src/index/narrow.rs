@@ -15,11 +15,12 @@ use tantivy::{
 };
 
 use super::{
+    census::Counts,
     keys::ByKey,
     schema::{Fields, fact, first},
     tokens,
 };
-use crate::domain::{Filters, Result, error::Doing};
+use crate::domain::{Filters, Result, error::Doing, query::Condition};
 
 /// Memory for sets kept for the next search; one of a million passages takes 125 kB.
 const KEPT_BYTES: usize = 16_000_000;
@@ -54,6 +55,8 @@ pub struct Narrowing {
     pub(super) total: usize,
     /// Whether a passage may pass where another one of its item does not.
     pub(super) by_passage: bool,
+    /// Whether the caller may see only a part of the collection.
+    pub(super) only_free: bool,
 }
 
 impl Narrowing {
@@ -74,7 +77,7 @@ impl Narrowing {
         }
         let total = readers.iter().map(|reader| reader.max_doc() as usize).sum();
         let segments = sets.into_iter().map(|set| Some(Arc::new(set))).collect();
-        Self { segments, passing: addresses.len(), total, by_passage: true }
+        Self { segments, passing: addresses.len(), total, by_passage: true, only_free: false }
     }
 
     /// Whether looking at each passing passage beats looking at all.
@@ -181,9 +184,31 @@ type Sets = (HashMap<(SegmentId, String), Arc<Bits>>, usize);
 pub(super) struct Cache {
     bits: Mutex<Sets>,
     columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
+    /// By segment and the number of its deleted passages: both together never change.
+    counts: Mutex<HashMap<(SegmentId, u32), Counts>>,
 }
 
 impl Cache {
+    /// What everybody may know of a segment, counted once.
+    pub(super) fn counts(
+        &self,
+        segment: &SegmentReader,
+        count: impl FnOnce() -> Result<Counts>,
+    ) -> Result<Counts> {
+        let key = (segment.segment_id(), segment.num_deleted_docs());
+        let lock = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counts) = lock().get(&key) {
+            return Ok(counts.clone());
+        }
+        let counts = count()?;
+        let mut kept = lock();
+        if kept.len() >= KEPT_COLUMNS {
+            kept.clear();
+        }
+        kept.insert(key, counts.clone());
+        Ok(counts)
+    }
+
     pub(super) fn columns(&self, segment: &SegmentReader) -> Result<Arc<Columns>> {
         let mut kept = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(columns) = kept.get(&segment.segment_id()) {
@@ -274,16 +299,14 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
         let queries = kinds.map(|kind| term(Term::from_field_u64(fields.kind, *kind as u64)));
         must(format!("kind {:?}", filters.kinds), How::Query(any(queries.collect())));
     }
-    let mut facts: Vec<String> =
-        filters.labels.iter().map(|label| fact("label", label.trim_start_matches('#'))).collect();
+    let mut facts: Vec<String> = filters.labels.iter().map(|label| label_fact(label)).collect();
     facts.extend(filters.category.iter().map(|category| fact("category", category)));
-    facts
-        .extend(filters.author.iter().map(|author| fact("author", author.trim_start_matches('@'))));
+    let authors = filters.author.iter().chain(&filters.only_author);
+    facts.extend(authors.map(|author| author_fact(author)));
     facts.extend(filters.sentiment.iter().map(|sentiment| fact("sentiment", sentiment.as_str())));
     facts.extend(filters.action.iter().map(|action| fact("action", action.as_str())));
     facts.extend(asked.lang.map(|lang| fact("lang", lang)));
-    let path = filters.path.as_ref().map(|path| path.trim().trim_matches('/'));
-    facts.extend(path.filter(|path| !path.is_empty()).map(|path| fact("path", path)));
+    facts.extend(filters.path.as_ref().and_then(|path| path_fact(path)));
     for fact in facts {
         let query = term(Term::from_field_text(fields.facts, &fact));
         must(fact, How::Query(query));
@@ -301,11 +324,46 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
             must(format!("phrase {phrase}"), How::Query(query));
         }
     }
+    let mut must_not =
+        |key: String, query| out.push(Clause { key, must: false, how: How::Query(query) });
     if !filters.archived {
-        let query = term(Term::from_field_bool(fields.archived, true));
-        out.push(Clause { key: "archived".to_owned(), must: false, how: How::Query(query) });
+        must_not("archived".to_owned(), term(Term::from_field_bool(fields.archived, true)));
+    }
+    for condition in &filters.excluded {
+        let fact = match condition {
+            Condition::Kind(kind) => {
+                let query = term(Term::from_field_u64(fields.kind, *kind as u64));
+                must_not(format!("kind {kind}"), query);
+                continue;
+            }
+            Condition::Label(label) => label_fact(label),
+            Condition::Category(category) => fact("category", category),
+            Condition::Author(author) => author_fact(author),
+            Condition::Sentiment(sentiment) => fact("sentiment", sentiment.as_str()),
+            Condition::Action(action) => fact("action", action.as_str()),
+            Condition::Path(path) => match path_fact(path) {
+                Some(fact) => fact,
+                None => continue,
+            },
+        };
+        let query = term(Term::from_field_text(fields.facts, &fact));
+        must_not(fact, query);
     }
     out
+}
+
+fn label_fact(label: &str) -> String {
+    fact("label", label.trim_start_matches('#'))
+}
+
+fn author_fact(author: &str) -> String {
+    fact("author", author.trim_start_matches('@'))
+}
+
+/// `None` for the root, which everything is below.
+fn path_fact(path: &str) -> Option<String> {
+    let path = path.trim().trim_matches('/');
+    (!path.is_empty()).then(|| fact("path", path))
 }
 
 /// The words of `phrase` one after the other, in any one field. `None` when it has no words.
@@ -401,7 +459,8 @@ pub(super) fn narrow(
         segments.push(set.map(Arc::new));
     }
     let by_passage = !asked.phrases.is_empty();
-    Ok(Narrowing { segments, passing, total, by_passage })
+    let only_free = asked.filters.only_free;
+    Ok(Narrowing { segments, passing, total, by_passage, only_free })
 }
 
 /// The items in which an excluded word or phrase occurs.

@@ -22,7 +22,7 @@ use super::{
     vectors::{Progress, Vectors},
     view::View,
 };
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Filters, Result, error::Doing};
 
 /// Items a search brings in itself before it looks at the clock again.
 const SMALL_STEP: usize = 100;
@@ -44,6 +44,12 @@ pub struct Freshness {
 impl Freshness {
     pub fn is_fresh(&self) -> bool {
         self.behind == 0 && self.filling.is_none()
+    }
+
+    /// What a caller may know of it who does not see everything: that the index is being made, but
+    /// not how much there is or that something changed, which may be something private.
+    pub fn without_counts(self) -> Self {
+        Self { behind: 0, filling: self.filling.map(|_| (0, 0)), unread: 0 }
     }
 }
 
@@ -157,9 +163,16 @@ impl Index {
         Ok(View::new(&generation, rows, Arc::clone(&self.narrowings)))
     }
 
+    /// This moment of the index as a caller sees it whose filters these are.
+    pub fn view_for(&self, filters: &Filters) -> Result<View> {
+        let view = self.view()?;
+        if filters.only_free { view.only_free() } else { Ok(view) }
+    }
+
     /// The mean of the vectors that `view` has; `None` where they are too few to have one.
     pub fn centre(&self, view: &View) -> Result<Option<Arc<[f32]>>> {
         match &self.vectors {
+            Some(_) if view.is_part() => self.centre.of_visible(view),
             Some(vectors) => self.centre.of(vectors, view.rows()),
             None => Ok(None),
         }
@@ -309,9 +322,18 @@ impl Index {
         })
     }
 
-    /// How many of `passages` have their vector; `None` without an embedder.
-    pub fn vector_progress(&self, passages: u64) -> Option<Progress> {
-        self.vectors.as_ref().map(|vectors| vectors.progress(passages))
+    /// How many of the passages of `view` have their vector; `None` without an embedder.
+    pub fn vector_progress(&self, view: &View) -> Result<Option<Progress>> {
+        let Some(vectors) = &self.vectors else { return Ok(None) };
+        let progress = vectors.progress(view.passages());
+        if view.is_part() {
+            let total = view.visible_passages()?;
+            return Ok(Some(match progress.is_complete() {
+                true => Progress { done: total, total },
+                false => view.visible_progress()?,
+            }));
+        }
+        Ok(Some(progress))
     }
 
     /// Notices what another process committed.

@@ -13,7 +13,7 @@ use tantivy::{
     schema::{Field, IndexRecordOption},
 };
 
-use super::narrow::Narrowing;
+use super::{census::Census, narrow::Narrowing};
 use crate::domain::{Result, error::Doing};
 
 /// Postings that are worth adding up: some ten milliseconds. A question with more is answered by
@@ -69,25 +69,38 @@ impl Dictionaries {
 }
 
 impl Clause {
-    /// Looks the word up in one field.
-    pub(super) fn look_up(known: &Dictionaries, field: Field, text: &str) -> Result<Self> {
+    /// Looks the word up in one field. Only the postings that the caller may see are counted.
+    pub(super) fn look_up(
+        searcher: &Searcher,
+        census: &Census,
+        known: &Dictionaries,
+        field: Field,
+        text: &str,
+    ) -> Result<Self> {
         let term = Term::from_field_text(field, text);
         let mut places = Vec::new();
-        for terms in known.of(field) {
-            places.push(match terms {
-                Some(terms) => terms.get_term_info(&term).doing("look up a word")?,
-                None => None,
-            });
+        let mut postings = 0;
+        for (ordinal, terms) in known.of(field).iter().enumerate() {
+            let Some(terms) = terms else {
+                places.push(None);
+                continue;
+            };
+            let place = terms.get_term_info(&term).doing("look up a word")?;
+            if let Some(place) = &place {
+                let segment = searcher.segment_reader(u32::try_from(ordinal).unwrap_or(u32::MAX));
+                postings += census.postings(ordinal, segment, terms, place)?;
+            }
+            places.push(place);
         }
-        let postings = places.iter().flatten().map(|place| u64::from(place.doc_freq)).sum();
         Ok(Self { term, field, weight: 1.0, frequency: postings, postings, places })
     }
 }
 
 impl Sums {
-    /// `documents` is what rarity and average lengths are taken over.
+    /// `documents` is the number that rarity and average lengths are taken over.
     pub(super) fn of(
         searcher: &Searcher,
+        census: &Census,
         known: &Dictionaries,
         clauses: &[Clause],
         documents: u64,
@@ -97,17 +110,8 @@ impl Sums {
         }
         let what = "search the words";
         let mut weights = Vec::with_capacity(clauses.len());
-        let mut lengths: Vec<(Field, Score)> = Vec::new();
         for clause in clauses {
-            let known = lengths.iter().find(|(field, _)| *field == clause.field);
-            let average = match known {
-                Some((_, average)) => *average,
-                None => {
-                    let average = average(searcher, clause.field, documents)?;
-                    lengths.push((clause.field, average));
-                    average
-                }
-            };
+            let average = census.tokens(clause.field) as Score / documents.max(1) as Score;
             let frequency = clause.frequency.min(documents);
             weights.push(
                 Bm25Weight::for_one_term_without_explain(frequency, documents, average)
@@ -198,14 +202,6 @@ impl Sums {
         all.truncate(limit);
         all
     }
-}
-
-fn average(searcher: &Searcher, field: Field, documents: u64) -> Result<Score> {
-    let mut tokens = 0;
-    for segment in searcher.segment_readers() {
-        tokens += segment.inverted_index(field).doing("measure the passages")?.total_num_tokens();
-    }
-    Ok(tokens as Score / documents.max(1) as Score)
 }
 
 /// Scores are never NaN, so they have an order; of equal ones the earlier passage is better.

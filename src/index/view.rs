@@ -11,14 +11,15 @@ use tantivy::{
 };
 
 use super::{
+    census::Census,
     generation::Generation,
     lexical::{self, Total, Words},
     narrow::{Asked, Bits, Cache, Columns, Narrowing, narrow},
     schema::{Fields, Passage},
     tally::Sums,
-    vectors::{Keys, Snapshot},
+    vectors::{Keys, Progress, Snapshot},
 };
-use crate::domain::{Error, MatchId, Pid, Result, error::Doing};
+use crate::domain::{Error, Filters, MatchId, Pid, Result, error::Doing};
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,6 +38,9 @@ pub struct View {
     fields: Fields,
     rows: Option<Snapshot>,
     cache: Arc<Cache>,
+    /// What its caller may see, where that is not everything.
+    visible: Option<Arc<Narrowing>>,
+    census: OnceLock<Arc<Census>>,
     /// What the cache knows of each segment, as far as it was asked for.
     segments: Vec<Segment>,
 }
@@ -51,12 +55,70 @@ impl View {
     pub(super) fn new(generation: &Generation, rows: Option<Snapshot>, cache: Arc<Cache>) -> Self {
         let searcher = generation.reader.searcher();
         let segments = searcher.segment_readers().iter().map(|_| Segment::default()).collect();
-        Self { searcher, fields: generation.fields.clone(), rows, cache, segments }
+        Self {
+            searcher,
+            fields: generation.fields.clone(),
+            rows,
+            cache,
+            visible: None,
+            census: OnceLock::new(),
+            segments,
+        }
     }
 
-    /// Passages that can be found.
+    /// The same moment for a caller who sees only what is free: whatever is asked of it, the answer
+    /// does not depend on the rest.
+    pub(super) fn only_free(mut self) -> Result<Self> {
+        let filters = Filters { only_free: true, archived: true, ..Filters::default() };
+        let visible = self.narrow(&Asked::by(&filters))?;
+        self.visible = Some(Arc::new(visible));
+        Ok(self)
+    }
+
+    /// Living passages of the whole collection.
     pub fn passages(&self) -> u64 {
         self.searcher.num_docs()
+    }
+
+    /// Living passages that the caller may see.
+    pub(super) fn visible_passages(&self) -> Result<u64> {
+        Ok(self.census()?.passages)
+    }
+
+    fn census(&self) -> Result<&Arc<Census>> {
+        if let Some(census) = self.census.get() {
+            return Ok(census);
+        }
+        let visible = self.visible.clone();
+        let census = Census::take(&self.searcher, &self.fields, &self.cache, visible)?;
+        Ok(self.census.get_or_init(|| Arc::new(census)))
+    }
+
+    /// How many of the passages that the caller may see have their vector.
+    pub(super) fn visible_progress(&self) -> Result<Progress> {
+        let (Some(visible), Some(rows)) = (&self.visible, &self.rows) else {
+            return Ok(Progress::default());
+        };
+        let known = rows.keys();
+        let keys = self.keys(visible)?;
+        let done = keys.iter().filter(|key| known.contains(key)).count();
+        Ok(Progress { done: done as u64, total: keys.len() as u64 })
+    }
+
+    /// The vectors of up to `most` passages that the caller may see; `None` for a caller who sees
+    /// everything.
+    pub(super) fn visible_sample(&self, most: usize) -> Result<Option<Vec<Vec<f32>>>> {
+        let (Some(visible), Some(rows)) = (&self.visible, &self.rows) else { return Ok(None) };
+        // Keys are hashes, so the smallest are a fair sample, and the same one in every process.
+        let mut keys: Vec<u64> = self.keys(visible)?.into_iter().collect();
+        keys.sort_unstable();
+        keys.truncate(most);
+        Ok(Some(rows.find(&keys).into_iter().map(|(_, vector)| vector).collect()))
+    }
+
+    /// Whether the caller may not see everything.
+    pub fn is_part(&self) -> bool {
+        self.visible.is_some()
     }
 
     /// Rows of vectors, those of passages that are gone included.
@@ -70,7 +132,7 @@ impl View {
 
     /// Looks up the words of a question.
     pub fn words(&self, text: &str) -> Result<Words> {
-        lexical::words(&self.searcher, &self.fields, text)
+        lexical::words(&self.searcher, &self.fields, Arc::clone(self.census()?), text)
     }
 
     /// What the words add up to in each passage.
@@ -192,7 +254,8 @@ impl View {
         if limit == 0 || narrowing.is_empty() || rows.len() == 0 {
             return Ok(Vec::new());
         }
-        if narrowing.is_narrow() {
+        // What the caller may not see takes no place in the first look either.
+        if narrowing.is_narrow() || narrowing.only_free {
             let keys = self.keys(narrowing)?;
             let found = rows.nearest(vector, limit, Some(&keys));
             return self.living(&found, narrowing, limit);

@@ -1,6 +1,6 @@
 //! What a search gives back.
 
-use super::fuse::Evidence;
+use super::{filters::TOLD, fuse::Evidence};
 use crate::{
     domain::{Kind, MatchId, Pid},
     index::{Expansion, Freshness, How, Progress, Total},
@@ -14,8 +14,12 @@ pub struct Answer {
     /// Where the next page begins.
     pub next: Option<usize>,
     pub expansions: Vec<Expansion>,
-    /// Words that occur nowhere, nor anything like them.
+    /// Words that do not occur, nor anything like them, in what the caller may see.
     pub unknown: Vec<String>,
+    /// Words before a colon that look like the name of a filter and are none.
+    pub unknown_filters: Vec<String>,
+    /// Whether passages were compared by meaning and none came close enough.
+    pub none_near: bool,
     pub freshness: Freshness,
     pub vectors: Option<Progress>,
     /// Quoted words that were looked for as words, not as exact phrases.
@@ -77,15 +81,31 @@ impl Answer {
         if !self.unknown.is_empty() {
             notes.push(format!("not found anywhere: `{}`", self.unknown.join("`, `")));
         }
-        if let Some((done, total)) = self.freshness.filling {
-            notes.push(format!(
+        if !self.unknown_filters.is_empty() {
+            let names = self.unknown_filters.join(":`, `");
+            let verb =
+                if self.unknown_filters.len() == 1 { "is not a filter" } else { "are not filters" };
+            notes.push(format!("`{names}:` {verb}; searched as words. Filters: {TOLD}"));
+        }
+        if self.none_near {
+            notes.push("no passage is close enough in meaning".to_owned());
+        }
+        match self.freshness.filling {
+            Some((_, 0)) => notes.push(
+                "the index is being made, so this answer may not be complete; ask again in a moment"
+                    .to_owned(),
+            ),
+            Some((done, total)) => notes.push(format!(
                 "the index is being made: {done} of {total} items can be found so far"
-            ));
-        } else if self.freshness.behind > 0 {
-            notes.push(format!(
+            )),
+            None if self.freshness.behind == 1 => notes.push(
+                "the last change is not in this answer yet; ask again in a moment".to_owned(),
+            ),
+            None if self.freshness.behind > 1 => notes.push(format!(
                 "the last {} changes are not in this answer yet; ask again in a moment",
                 self.freshness.behind
-            ));
+            )),
+            None => {}
         }
         if self.freshness.unread > 0 {
             notes.push(

@@ -8,9 +8,10 @@ use std::{
 
 use super::{
     answer::{Answer, Found},
+    filters::combine,
     fuse::{Aim, Evidence, Mode},
     group::{Candidate, Group, group},
-    query::{Query, combine},
+    query::Query,
 };
 use crate::{
     domain::{Error, Filters, Pid, Result},
@@ -63,7 +64,7 @@ impl<'a> Options<'a> {
                 self.limit
             )));
         }
-        if self.offset + self.limit > DEEPEST {
+        if self.offset.saturating_add(self.limit) > DEEPEST {
             return Err(Error::invalid_params(format!(
                 "only the first {DEEPEST} results can be paged through; narrow the query"
             )));
@@ -99,18 +100,25 @@ impl Engine {
         &self.index
     }
 
+    /// The index as the caller may see it, and how far it is behind.
+    fn look(&self, filters: &Filters) -> Result<(View, Freshness)> {
+        let freshness = self.index.ensure_fresh(self.patience)?;
+        let view = self.index.view_for(filters)?;
+        let freshness = if view.is_part() { freshness.without_counts() } else { freshness };
+        Ok((view, freshness))
+    }
+
     /// Answers a question.
     pub fn search(&self, query: &Query, options: &Options<'_>) -> Result<Answer> {
         options.check()?;
         let filters = combine(options.filters, &query.filters)?;
-        let nothing = query.is_listing() && query.excluded.is_empty() && is_open(&filters);
+        let nothing = query.is_listing() && query.excluded.is_empty() && filters.is_open();
         if nothing && options.lang.is_none() {
             return Err(Error::invalid_params(
                 "query is required; it may be left out only with filters",
             ));
         }
-        let freshness = self.index.ensure_fresh(self.patience)?;
-        let view = self.index.view()?;
+        let (view, freshness) = self.look(&filters)?;
         let narrowing = view.narrow(&Asked {
             filters: &filters,
             phrases: &query.phrases,
@@ -157,11 +165,12 @@ impl Engine {
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search(&query.clone().loosened(), options);
         }
+        let none_near = groups.is_empty() && aim.is_some();
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
         let page = self.show(&view, &groups, options, mode, &words.terms)?;
         let vectors = match options.mode {
             Mode::Lexical => None,
-            _ => self.index.vector_progress(view.passages()),
+            _ => self.index.vector_progress(&view)?,
         };
         Ok(Answer {
             next: next(options, groups.len()),
@@ -169,6 +178,8 @@ impl Engine {
             total,
             expansions: words.expansions,
             unknown: words.unknown,
+            unknown_filters: query.unknown_filters.clone(),
+            none_near,
             mentioned: query.mentioned.clone(),
             freshness,
             vectors,
@@ -266,6 +277,8 @@ impl Engine {
             total,
             expansions: Vec::new(),
             unknown: Vec::new(),
+            unknown_filters: Vec::new(),
+            none_near: false,
             mentioned: Vec::new(),
             freshness,
             vectors: None,
@@ -281,8 +294,7 @@ impl Engine {
                 "similar needs vectors and there is no embedder; set `[embed] provider`",
             ));
         };
-        let freshness = self.index.ensure_fresh(self.patience)?;
-        let view = self.index.view()?;
+        let (view, freshness) = self.look(options.filters)?;
         let own = match like {
             Like::Item(pid) => Some(pid),
             Like::Text(_) => None,
@@ -311,9 +323,11 @@ impl Engine {
             total: Total { items: groups.len(), exact: false },
             expansions: Vec::new(),
             unknown: Vec::new(),
+            unknown_filters: Vec::new(),
+            none_near: groups.is_empty(),
             mentioned: Vec::new(),
             freshness,
-            vectors: self.index.vector_progress(view.passages()),
+            vectors: self.index.vector_progress(&view)?,
             words_only: None,
         })
     }
@@ -384,12 +398,6 @@ impl Engine {
 fn next(options: &Options<'_>, found: usize) -> Option<usize> {
     let next = options.offset + options.limit;
     (next < found && next < DEEPEST).then_some(next)
-}
-
-/// Whether nothing narrows.
-fn is_open(filters: &Filters) -> bool {
-    let asked = Filters { only_free: false, archived: false, ..filters.clone() };
-    asked == Filters::default()
 }
 
 /// What the words of a question found.

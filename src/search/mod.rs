@@ -7,6 +7,7 @@
 
 mod answer;
 mod engine;
+mod filters;
 pub mod fuse;
 mod group;
 mod query;
@@ -14,6 +15,7 @@ mod snippet;
 
 pub use answer::{Answer, Found, Match};
 pub use engine::{DEEPEST, Engine, Like, MOST_RESULTS, Options, Role, Vectorise};
+pub use filters::{combine, end_of};
 pub use fuse::{Evidence, Mode};
 pub use query::{MOST_CHARACTERS, Query, parse};
 

@@ -1,12 +1,13 @@
 //! The query string: what a person or an agent types.
 //!
-//! `"two words"` must occur as written (unless they are quoted within a whole sentence), `-word` must not occur in the item, and `label:`, `path:`,
-//! `kind:`, `before:` and `after:` narrow like the filters of the same name. Everything else is what
-//! is looked for. What does not read as one of these is a word: no input is a syntax error, but a
-//! date or a kind that cannot be is told.
+//! `"two words"` must occur as written (unless they are quoted within a whole sentence), `-word` must
+//! not occur in the item, and `label:garden` or `-label:garden` narrow by a filter. Everything else is
+//! what is searched for. No input is a syntax error, but a date or a kind that does not exist is, and
+//! a `word:` that is no filter is reported.
 
+use super::filters;
 use crate::{
-    domain::{Error, Filters, Result, Timestamp},
+    domain::{Error, Filters, Result},
     text::words::count_words,
 };
 
@@ -27,6 +28,8 @@ pub struct Query {
     pub mentioned: Vec<String>,
     /// What the string itself narrows by.
     pub filters: Filters,
+    /// Words before a colon that look like the name of a filter and are none.
+    pub unknown_filters: Vec<String>,
 }
 
 impl Query {
@@ -87,29 +90,38 @@ fn part<'a>(input: &'a str, query: &mut Query, words: &mut Vec<String>) -> Resul
             }
             return Ok(rest);
         }
+        if let Some((name, value, rest)) = filter(negated) {
+            filters::exclude(&mut query.filters, name, value)?;
+            return Ok(rest);
+        }
         let (word, rest) = word(negated);
         if word.starts_with(char::is_alphanumeric) {
-            if let Some((name, _)) = filter(word) {
-                return Err(Error::invalid_params(format!(
-                    "`-{name}:` cannot be excluded; only words can: `-word`"
-                )));
-            }
             query.excluded.push(word.to_owned());
             return Ok(rest);
         }
     }
+    if let Some((name, value, rest)) = filter(input) {
+        filters::add(&mut query.filters, name, value)?;
+        return Ok(rest);
+    }
     let (token, rest) = word(input);
-    if let Some((name, value)) = filter(token) {
-        // The value may be quoted and then have spaces in it.
-        let after = &input[name.len() + 1..];
-        let (value, rest) = quoted(after).unwrap_or((value, rest));
-        if !value.trim().is_empty() {
-            narrow(&mut query.filters, name, value.trim())?;
-            return Ok(rest);
-        }
+    if let Some(name) = filters::unknown(token)
+        && !query.unknown_filters.iter().any(|known| known == name)
+    {
+        query.unknown_filters.push(name.to_owned());
     }
     words.push(token.to_owned());
     Ok(rest)
+}
+
+/// A filter at the beginning, its value, and what follows. The value may be quoted and then have
+/// spaces in it; without a value it is no filter.
+fn filter(input: &str) -> Option<(filters::Name, &str, &str)> {
+    let (token, rest) = word(input);
+    let (name, typed, value) = filters::read(token)?;
+    let (value, rest) = quoted(&input[typed.len() + 1..]).unwrap_or((value, rest));
+    let value = value.trim();
+    (!value.is_empty()).then_some((name, value, rest))
 }
 
 fn word(input: &str) -> (&str, &str) {
@@ -129,88 +141,15 @@ fn quoted(input: &str) -> Option<(&str, &str)> {
     Some((phrase, rest))
 }
 
-const NAMES: [&str; 5] = ["label", "path", "kind", "before", "after"];
-
-fn filter(token: &str) -> Option<(&'static str, &str)> {
-    let (name, value) = token.split_once(':')?;
-    let name = NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name))?;
-    Some((name, value))
-}
-
-fn narrow(filters: &mut Filters, name: &str, value: &str) -> Result<()> {
-    match name {
-        "label" => filters.labels.push(value.to_owned()),
-        "path" => filters.path = Some(both_paths(filters.path.take(), value)?),
-        "kind" => {
-            let kind = value.to_lowercase().parse()?;
-            if !filters.kinds.contains(&kind) {
-                filters.kinds.push(kind);
-            }
-        }
-        // Neither the day of `before:` nor anything ahead of the day of `after:`.
-        "before" => {
-            let until: Timestamp = value.parse()?;
-            filters.until = Some(filters.until.map_or(until, |other| other.min(until)));
-        }
-        _ => {
-            let from: Timestamp = value.parse()?;
-            filters.from = Some(filters.from.map_or(from, |other| other.max(from)));
-        }
-    }
-    Ok(())
-}
-
-/// One of two folders that lies in the other.
-fn both_paths(first: Option<String>, second: &str) -> Result<String> {
-    let Some(first) = first else { return Ok(second.to_owned()) };
-    let inside = |inner: &str, outer: &str| {
-        let (inner, outer) = (inner.trim_matches('/'), outer.trim_matches('/'));
-        inner == outer || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
-    };
-    if inside(&first, second) {
-        Ok(first)
-    } else if inside(second, &first) {
-        Ok(second.to_owned())
-    } else {
-        Err(Error::invalid_params(format!(
-            "path `{first}` and path `{second}` have nothing in common; give one"
-        )))
-    }
-}
-
-/// The filters of the arguments and those of the string: both hold.
-pub fn combine(arguments: &Filters, string: &Filters) -> Result<Filters> {
-    let mut both = arguments.clone();
-    both.labels.extend(string.labels.iter().cloned());
-    if let Some(path) = &string.path {
-        both.path = Some(both_paths(both.path.take(), path)?);
-    }
-    if !string.kinds.is_empty() {
-        if both.kinds.is_empty() {
-            both.kinds.clone_from(&string.kinds);
-        } else {
-            both.kinds.retain(|kind| string.kinds.contains(kind));
-            if both.kinds.is_empty() {
-                return Err(Error::invalid_params(
-                    "the `kind:` of the query and the filter `kind` exclude each other; give one",
-                ));
-            }
-        }
-    }
-    both.from = both.from.max(string.from);
-    both.until = match (both.until, string.until) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-    Ok(both)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Code, Kind};
+    use crate::domain::{
+        Code, Kind, Timestamp,
+        query::{Action, Condition, Sentiment},
+    };
 
     #[test]
     fn a_plain_question_stays_as_it_is() {
@@ -256,9 +195,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_told() {
-        for text in
-            ["kind:novel", "before:yesterday", "after:2025-13-01", "-label:x", "path:a path:b"]
-        {
+        for text in [
+            "kind:novel",
+            "-kind:novel",
+            "before:yesterday",
+            "after:2025-13-01",
+            "path:a path:b",
+            "author:a author:b",
+        ] {
             assert_eq!(parse(text).unwrap_err().code, Code::InvalidParams, "{text}");
         }
         let error = parse(&"x".repeat(1_000_000)).unwrap_err();
@@ -267,22 +211,35 @@ mod tests {
     }
 
     #[test]
-    fn filters_of_both_hold() {
-        let string = parse("kind:page path:a/b after:2025-01-02 label:x").unwrap().filters;
-        let arguments = Filters {
-            kinds: vec![Kind::Page, Kind::Card],
-            path: Some("a".into()),
-            from: Timestamp::parse("2025-01-01"),
-            labels: vec!["y".into()],
-            ..Filters::default()
-        };
-        let both = combine(&arguments, &string).unwrap();
-        assert_eq!(both.kinds, [Kind::Page]);
-        assert_eq!(both.path.as_deref(), Some("a/b"));
-        assert_eq!(both.from, Timestamp::parse("2025-01-02"));
-        assert_eq!(both.labels, ["y", "x"]);
-        let other = Filters { kinds: vec![Kind::Card], ..Filters::default() };
-        assert!(combine(&other, &string).is_err());
+    fn a_filter_is_excluded_with_a_minus() {
+        let query = parse("soup -kind:prompt -label:\"two words\" -author:@bob").unwrap();
+        assert_eq!(query.text, "soup");
+        assert_eq!(
+            query.filters.excluded,
+            [
+                Condition::Kind(Kind::Prompt),
+                Condition::Label("two words".into()),
+                Condition::Author("@bob".into())
+            ]
+        );
+        let error = parse("-after:2025-01-01").unwrap_err();
+        assert!(error.message.contains("before:2025-01-01"), "{error}");
+    }
+
+    #[test]
+    fn every_filter_of_the_arguments_can_be_written() {
+        let query =
+            parse("tag:сад category:AI-Tools author:mira sentiment:positive action:try_tool dateFrom:2025-01-01 dateTo:2025-01-31")
+                .unwrap();
+        assert!(query.is_listing() && query.unknown_filters.is_empty());
+        let filters = query.filters;
+        assert_eq!(filters.labels, ["сад"]);
+        assert_eq!(filters.category.as_deref(), Some("AI-Tools"));
+        assert_eq!(filters.author.as_deref(), Some("mira"));
+        assert_eq!(filters.sentiment, Some(Sentiment::Positive));
+        assert_eq!(filters.action, Some(Action::TryTool));
+        assert_eq!(filters.until, Timestamp::parse("2025-02-01"), "the day itself is meant too");
+        assert_eq!(parse("topic:庭 topic:x").unwrap().unknown_filters, ["topic"]);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::{Access, Answer, Cx, Entry, Output, TABLE, Tool, Toolset, Toolsets, arguments};
+use super::{Access, Answer, Cx, Entry, Format, Output, TABLE, Tool, Toolset, Toolsets, arguments};
 use crate::{
     app::App,
     domain::{Caller, Code, Error, Patience, Progress, Result, Silent},
@@ -132,13 +132,16 @@ impl Entry {
 
 /// What the table keeps as a pointer for each tool.
 pub(super) fn run<T: Tool>(arguments: Value, cx: &Cx<'_>) -> Result<Output> {
+    // Tools that list `json` among their formats are all answered alike.
+    let as_json = arguments.get("format").and_then(Value::as_str) == Some(Format::Json.as_str());
     let tool: T = serde_json::from_value(arguments).map_err(Error::invalid_params)?;
     cx.patience.check()?;
     let answer = tool.call(cx)?;
     let structured = serde_json::to_value(&answer).map_err(|error| {
         Error::internal("could not write the answer as JSON").with_source(error)
     })?;
-    Ok(Output { text: answer.text(), aside: answer.aside(), structured: Some(structured) })
+    let text = if as_json { structured.to_string() } else { answer.text() };
+    Ok(Output { text, aside: answer.aside(), structured: Some(structured) })
 }
 
 fn within_size(app: &App, output: Output) -> Result<Output> {

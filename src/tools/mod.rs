@@ -39,6 +39,12 @@ words!(
     }
 );
 
+words!(
+    /// How the text of an answer is written: for a model to read, or as the JSON of the structured
+    /// content, for clients that parse the text.
+    Format, "format", { Text = "text", Json = "json" }
+);
+
 /// Who may use a tool. For anybody else it does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {

@@ -51,7 +51,7 @@ pub(super) fn find(
     options.limit = ITEMS + usize::from(without.is_some());
     let answer = engine.search(&query, &options)?;
     let notes = notes(&answer);
-    let view = engine.index().view()?;
+    let view = engine.index().view_for(filters)?;
     let words = view.words(&question.core)?;
     let vector = match answer.words_only {
         Some(_) => None,

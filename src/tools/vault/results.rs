@@ -153,7 +153,10 @@ impl tools::Answer for SearchAnswer {
 
 impl Item {
     fn text(&self, number: usize) -> String {
-        let mut text = format!("\n\n{number}. {}\n   {}\n   {}", self.title, self.path, self.url);
+        let mut text = format!("\n\n{number}. {}\n   {}", self.title, self.path);
+        if self.url != self.path {
+            text += &format!("\n   {}", self.url);
+        }
         if self.kind != Kind::Page.as_str() {
             text += &format!("\n   kind: {}", self.kind);
         }

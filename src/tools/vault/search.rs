@@ -9,19 +9,23 @@ use crate::{
         query::{Action, Sentiment},
     },
     search::{self, Options},
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Access, Cx, Effect, Format, Tool, Toolset},
 };
 
-/// Search the whole library by words and meaning, any language. Open a hit with note_html and its match_id. In query: "phrase", -word, label:x, path:x, kind:x, before:/after:DATE.
+/// Search the whole library by words and meaning, any language. Open a hit with note_html and its match_id. In query: "phrase", -word, label:x, -kind:x and the other filters, before:/after:DATE.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
+    /// May be left out with filters
+    #[serde(default)]
     query: String,
     filters: Option<FilterArguments>,
     limit: Option<usize>,
     cursor: Option<String>,
     max_tokens: Option<usize>,
     rerank: Option<bool>,
+    #[allow(dead_code, reason = "read where the answer is written")]
+    format: Option<Format>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -40,28 +44,27 @@ struct FilterArguments {
 
 impl FilterArguments {
     fn check(self) -> Result<Filters> {
-        let from = self.date_from.as_deref().map(str::parse::<Timestamp>).transpose()?;
-        let until = match self.date_to.as_deref() {
-            // A day is meant whole.
-            Some(day) if Timestamp::is_day(day) => Some(day.parse::<Timestamp>()?.plus_days(1)),
-            Some(moment) => Some(moment.parse()?),
-            None => None,
-        };
+        // Many clients send an empty text for an argument that was not given.
+        let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let (date_from, date_to) = (given(self.date_from), given(self.date_to));
+        let from = date_from.as_deref().map(str::parse::<Timestamp>).transpose()?;
+        // A day is meant whole.
+        let until = date_to.as_deref().map(search::end_of).transpose()?;
         if let (Some(from), Some(until)) = (from, until)
             && from >= until
         {
             return Err(Error::invalid_params(format!(
                 "dateFrom `{}` is after dateTo `{}`; swap them",
-                self.date_from.unwrap_or_default(),
-                self.date_to.unwrap_or_default(),
+                date_from.unwrap_or_default(),
+                date_to.unwrap_or_default(),
             )));
         }
         Ok(Filters {
             kinds: self.kind.into_iter().collect(),
-            category: self.category,
-            labels: self.label.into_iter().collect(),
-            path: self.path,
-            author: self.author,
+            category: given(self.category),
+            labels: given(self.label).into_iter().collect(),
+            path: given(self.path),
+            author: given(self.author),
             from,
             until,
             sentiment: self.sentiment,
@@ -93,6 +96,9 @@ impl Tool for Search {
                 "query has no words, only punctuation; write what you are looking for",
             ));
         }
+        if self.query.trim().is_empty() && self.filters.is_none() {
+            return Err(Error::invalid_params("query is required"));
+        }
         let query = search::parse(&self.query)?;
         let mut filters = self.filters.unwrap_or_default().check()?;
         cx.view().narrow(&mut filters);
@@ -103,7 +109,8 @@ impl Tool for Search {
             Some(true) => cx.app.search_reranked(&query, &options, cx.caller)?,
             _ => (cx.app.engine.search(&query, &options)?, None),
         };
-        let unknown = match &filters.category {
+        let category = filters.category.as_ref().or(query.filters.category.as_ref());
+        let unknown = match category {
             Some(category) if answer.results.is_empty() => unknown_category(cx, category)?,
             _ => None,
         };
@@ -139,7 +146,8 @@ pub fn limit(wanted: Option<usize>, cx: &Cx<'_>) -> Result<usize> {
     }
 }
 
-fn offset(cursor: Option<String>) -> Result<usize> {
+/// Where the page of a cursor begins.
+pub fn offset(cursor: Option<String>) -> Result<usize> {
     match Cursor::read(cursor)?.0 {
         None => Ok(0),
         Some(offset) => offset.parse().map_err(|_| {

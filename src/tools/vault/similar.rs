@@ -3,12 +3,12 @@ use serde::Deserialize;
 
 use super::{
     results::{Results, SearchAnswer},
-    search::limit,
+    search::{limit, offset},
 };
 use crate::{
     domain::{Error, Filters, Pid, Result},
     search::{Like, Options},
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Access, Cx, Effect, Format, Tool, Toolset},
 };
 
 /// The most text that is compared; what goes beyond says little more.
@@ -21,6 +21,9 @@ pub struct Similar {
     text: Option<String>,
     pid: Option<i64>,
     limit: Option<usize>,
+    cursor: Option<String>,
+    #[allow(dead_code, reason = "read where the answer is written")]
+    format: Option<Format>,
 }
 
 impl Tool for Similar {
@@ -56,7 +59,8 @@ impl Tool for Similar {
         cx.view().narrow(&mut filters);
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;
+        options.offset = offset(self.cursor)?;
         let answer = cx.app.engine.similar(like, &options)?;
-        Results { cx, offset: 0, max_tokens: None }.tell(answer)
+        Results { cx, offset: options.offset, max_tokens: None }.tell(answer)
     }
 }

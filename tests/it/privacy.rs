@@ -1,0 +1,382 @@
+//! What a caller may not see changes nothing that the caller gets to see.
+//!
+//! Two libraries have the same public part, made first, so that its numbers are the same. One of them
+//! then gets a private part: pages, cards, bookmarks and prompts that share words, names, links and
+//! labels with the public part. An anonymous caller has the same conversation with both, and every
+//! answer has to be the same, byte for byte.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Home, Server, put};
+
+/// Words that only the private part has, in three languages, and a number.
+const PRIVATE_WORDS: &[&str] =
+    &["xylophantom", "48151623", "абракадаброид", "幽霊楽器", "quasiprivacy"];
+/// Words that both parts have. How they rank must not depend on the private part.
+const COMMON_WORDS: &[&str] =
+    &["coffee", "brew", "суббота", "горы", "京都", "旅行", "kettle", "garden"];
+
+fn page(facts: &str, body: &str) -> String {
+    format!("---\ndate: 2025-05-10\n{facts}---\n{body}\n")
+}
+
+fn public_part(home: &Home) {
+    home.note("en/Coffee.md", &page("free: true\ntags: [drinks]\nauthor: ann\n", "# Coffee\n\nGrind the beans and brew them slowly. See [[Kettle]], [[Secret plan]] and [[Alpha]].\n\n## Water\n\nSoft water, 92 degrees."))
+        .note("en/Kettle.md", &page("free: true\ntags: [drinks]\n", "# Kettle\n\nA kettle boils water for coffee. Back to [[Coffee]]."))
+        .note("ru/Поход.md", &page("free: true\ntags: [outdoor]\n", "# Поход\n\nВ субботу мы ходили в горы с друзьями."))
+        .note("ja/旅.md", &page("free: true\nlang: ja\n", "# 京都旅行\n\n土曜日に友達と清水寺を見学しました。"))
+        .note("z/Alpha.md", &page("free: true\n", "# Alpha\n\nThe public alpha of the garden plan."))
+        .note("z/Hello.md", &page("free: true\nmcp_method: greet\nmcp_description: Greets.\n", "Hello {{name|you}}, {{note:Secret plan|nothing here}}."));
+    for number in 0..66 {
+        let body = format!(
+            "# Page {number}\n\nGarden bed {number}: sow row {number}, water on day {}.",
+            number % 7
+        );
+        home.note(&format!("many/{number:02}.md"), &page("free: true\n", &body));
+    }
+}
+
+/// Everything here has something to give away: a word, a name that a public thing has too, a link.
+fn private_part(home: &Home) {
+    home.note("a/Coffee.md", &page("tags: [hush]\nauthor: ghost\ncategory: Hidden\n", "# Coffee\n\nThe private coffee of xylophantom 48151623. Coffee coffee coffee. [[Kettle]]"))
+        .note("a/Secret plan.md", &page("", "# Secret plan\n\nAbout quasiprivacy: абракадаброид. See [[Coffee]] and [[Поход]]."))
+        .note("a/Alpha.md", &page("aliases: [Kettle, Поход]\n", "# Alpha\n\nA garden of xylophantoms, garden, garden."))
+        .note("a/幽霊.md", &page("lang: ja\n", "# 幽霊楽器\n\n京都の幽霊楽器。旅行。"))
+        .note("a/Greet.md", &page("mcp_method: greet\n", "The private greeting."))
+        .note("a/Method.md", &page("mcp_method: quasiprivate\n", "A private method with {{word}}."))
+        .note("a/Start.md", &page("mcp_method: initialize\n", "Private instructions."));
+    for number in 0..90 {
+        home.note(
+            &format!("a/many/{number}.md"),
+            &page(
+                "",
+                &format!("# Coffee {number}\n\nкоторый coffee, kettle, горы, 旅行 {number}."),
+            ),
+        );
+    }
+    home.say(&["call", "create_note", r#"{"title": "A card", "content": "xylophantom coffee"}"#]);
+    home.say(&[
+        "bookmark",
+        "add",
+        "https://example.org/private",
+        "--title",
+        "Quasiprivacy coffee",
+        "--tag",
+        "hush",
+    ]);
+    // A built-in prompt's name can be taken only by hand.
+    let mut lines = String::new();
+    for name in ["summarize", "greet", "quasiprompt"] {
+        let content = json!({ "type": "text", "text": "xylophantom" });
+        let messages = json!([{ "role": "user", "content": content }]);
+        lines += &json!({ "name": name, "title": "Private", "messages": messages }).to_string();
+        lines.push('\n');
+    }
+    let folder = home.data().join("prompts");
+    std::fs::create_dir_all(&folder).unwrap();
+    put(&folder.join("user.jsonl"), lines);
+}
+
+fn rpc(method: &str, params: Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+}
+
+fn call(tool: &str, arguments: Value) -> String {
+    rpc("tools/call", json!({ "name": tool, "arguments": arguments }))
+}
+
+/// Forms of a word that a curious caller would try.
+fn guesses(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let mut guesses = vec![
+        word.to_owned(),
+        format!("\"{word}\""),
+        format!("coffee -{word}"),
+        format!("coffee {word}"),
+        format!("garden \"{word}\""),
+    ];
+    guesses.extend((2..letters.len()).map(|end| letters[..end].iter().collect()));
+    // One letter wrong, one missing, two swapped.
+    let last = letters.len() - 1;
+    let mut wrong = letters.clone();
+    wrong[last] = 'ж';
+    guesses.push(wrong.iter().collect());
+    guesses.push(letters[..last].iter().chain(&['m', 's']).collect());
+    let mut swapped = letters;
+    swapped.swap(last, last - 1);
+    guesses.push(swapped.into_iter().collect());
+    guesses
+}
+
+fn questions() -> Vec<String> {
+    let mut asked: Vec<String> = PRIVATE_WORDS.iter().flat_map(|word| guesses(word)).collect();
+    asked.extend(
+        COMMON_WORDS.iter().flat_map(|word| [(*word).to_owned(), format!("{word} water day")]),
+    );
+    for filter in [
+        "label:hush",
+        "tag:drinks",
+        "category:Hidden",
+        "author:ghost",
+        "author:ann",
+        "path:a/",
+        "path:en/",
+        "kind:card",
+        "kind:bookmark",
+        "kind:prompt",
+        "kind:page",
+        "after:2025-01-01",
+        "sentiment:positive",
+        "unheard:of",
+        "-label:hush",
+        "-kind:card",
+    ] {
+        asked.push(filter.to_owned());
+        asked.push(format!("coffee {filter}"));
+    }
+    asked.push("which secret plan does nobody know".to_owned());
+    asked
+}
+
+/// Every request of the conversation.
+fn conversation() -> Vec<String> {
+    let mut all = vec![
+        rpc(
+            "initialize",
+            json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } }),
+        ),
+        rpc("ping", json!({})),
+        rpc("tools/list", json!({})),
+        rpc("prompts/list", json!({})),
+        rpc("resources/list", json!({})),
+        rpc("resources/templates/list", json!({})),
+    ];
+    for question in questions() {
+        all.push(call("search", json!({ "query": question, "limit": 20 })));
+    }
+    for question in ["xylophantom", "coffee kettle", "горы в субботу", "京都の旅行"]
+    {
+        all.push(call("similar", json!({ "text": question })));
+        all.push(call("ask", json!({ "question": question })));
+        all.push(call("recommend", json!({ "project_context": question })));
+        all.push(call("search", json!({ "query": question, "format": "json", "rerank": true })));
+    }
+    for filters in [
+        json!({ "label": "hush" }),
+        json!({ "author": "ghost" }),
+        json!({ "category": "Hidden" }),
+        json!({ "path": "a/" }),
+        json!({ "kind": "card" }),
+    ] {
+        all.push(call("search", json!({ "filters": filters })));
+    }
+    // Numbers of public things, of private ones, and of nothing.
+    for pid in (1..=6).chain(70..=95).chain([165, 172, 999, -1]) {
+        all.push(call("note_html", json!({ "pid": pid, "format": "markdown" })));
+        all.push(call("note_html", json!({ "pid": pid, "match_id": format!("p{pid}:c0") })));
+        all.push(call("expand", json!({ "pid": pid })));
+        all.push(call("similar", json!({ "pid": pid })));
+        all.push(rpc("resources/read", json!({ "uri": format!("notewell://item/{pid}") })));
+        all.push(rpc("resources/read", json!({ "uri": format!("notewell://item/{pid}/Water") })));
+        all.push(rpc("resources/subscribe", json!({ "uri": format!("notewell://item/{pid}") })));
+    }
+    for path in [
+        "a/Coffee.md",
+        "Coffee",
+        "Coffee.md",
+        "en/Coffee.md",
+        "Alpha",
+        "Kettle",
+        "Поход",
+        "Secret plan",
+        "a/Secret plan.md",
+        "幽霊",
+        "A card",
+        "https://example.org/private",
+        "quasiprompt",
+        "none.md",
+    ] {
+        for name in ["path", "href"] {
+            all.push(call("note_html", json!({ name: path })));
+            all.push(call("expand", json!({ name: path })));
+        }
+    }
+    for name in ["greet", "quasiprivate", "initialize", "summarize", "quasiprompt", "none"] {
+        all.push(call(name, json!({})));
+        all.push(call(name, json!({ "word": "x", "name": "you" })));
+        all.push(rpc("prompts/get", json!({ "name": name })));
+        all.push(rpc(
+            "prompts/get",
+            json!({ "name": name, "arguments": { "text": "a", "name": "b" } }),
+        ));
+        all.push(rpc("prompts/delete", json!({ "name": name })));
+        let reference = json!({ "type": "ref/prompt", "name": name });
+        all.push(rpc(
+            "completion/complete",
+            json!({ "ref": reference, "argument": { "name": "word", "value": "x" } }),
+        ));
+    }
+    for tool in [
+        "create_note",
+        "get_notes",
+        "get_note",
+        "update_note",
+        "delete_note",
+        "search_notes",
+        "get_labels",
+        "toggle_pin",
+        "toggle_archive",
+        "create_prompt",
+        "update_prompt",
+        "delete_prompt",
+        "trends",
+        "add_bookmark",
+        "oss_report",
+    ] {
+        all.push(call(tool, json!({ "query": "xylophantom", "id": "1", "name": "quasiprompt" })));
+    }
+    all.push(rpc("resources/read", json!({ "uri": "notewell://card/abc/image/0" })));
+    all
+}
+
+/// The address differs between two servers, and nothing else may.
+fn normalised(server: &Server, answer: &Answer) -> String {
+    let body = answer.body.replace(&server.address, "ADDRESS");
+    let mut headers: Vec<String> = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| !matches!(name.as_str(), "date" | "content-length" | "mcp-session-id"))
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    headers.sort();
+    format!("{} {}\n{body}", answer.status, headers.join(", "))
+}
+
+struct Twins {
+    without: (Home, Server),
+    with: (Home, Server),
+}
+
+/// The two libraries, indexed and served; `embedder` is the provider of the vectors.
+fn twins(embedder: &str) -> Twins {
+    let make = |private: bool| {
+        let home = Home::new();
+        let index = |home: &Home| {
+            let mut command = home.command(&["index"]);
+            command.env("NOTEWELL_EMBED_PROVIDER", embedder);
+            assert!(command.output().unwrap().status.success());
+        };
+        public_part(&home);
+        index(&home);
+        if private {
+            private_part(&home);
+            index(&home);
+        }
+        let mut command = home.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.env("NOTEWELL_EMBED_PROVIDER", embedder);
+        let server = Server::start(command);
+        (home, server)
+    };
+    Twins { without: make(false), with: make(true) }
+}
+
+fn differing(twins: &Twins, path: &str, requests: &[String]) -> Vec<String> {
+    let mut differing = Vec::new();
+    for request in requests {
+        let [without, with] = [&twins.without.1, &twins.with.1]
+            .map(|server| normalised(server, &server.send("POST", path, &[], request.as_bytes())));
+        if without != with {
+            differing
+                .push(format!("{request}\nwithout the private part: {without}\nwith it: {with}"));
+        }
+    }
+    differing
+}
+
+fn assert_same(twins: &Twins) {
+    let requests = conversation();
+    // The conversation is worth something only if the public part answers it.
+    let found = twins.with.1.post(&call("search", json!({ "query": "coffee kettle" }))).body;
+    assert!(found.contains("en/Kettle.md") && !found.contains("a/Coffee.md"), "{found}");
+    let mut wrong = differing(twins, "/_system/mcp", &requests);
+    for author in ["ann", "ghost", "nobody"] {
+        let path = format!("/_system/mcp/{author}");
+        // The name of an author is in the answer, and is the caller's own.
+        wrong.extend(differing(twins, &path, &requests[..12]));
+    }
+    for path in [
+        "/a/Coffee.md",
+        "/Coffee",
+        "/en/Coffee.md",
+        "/a/Secret%20plan.md",
+        "/none",
+        "/readyz",
+        "/metrics",
+    ] {
+        let [without, with] = [&twins.without.1, &twins.with.1]
+            .map(|server| normalised(server, &server.get(path, &[])));
+        if without != with {
+            wrong.push(format!("GET {path}\nwithout the private part: {without}\nwith it: {with}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n\n{}",
+        wrong.len(),
+        requests.len(),
+        wrong[..wrong.len().min(6)].join("\n\n")
+    );
+}
+
+#[test]
+fn an_anonymous_conversation_is_the_same_with_and_without_private_items() {
+    assert_same(&twins("none"));
+}
+
+#[test]
+fn it_is_the_same_by_meaning_too() {
+    assert_same(&twins("embedded"));
+}
+
+/// The owner of the same library finds all of it, so the test above compares something.
+#[test]
+fn the_owner_finds_what_is_private() {
+    let home = Home::new();
+    public_part(&home);
+    private_part(&home);
+    home.say(&["index", "--words"]);
+    let mut client = home.stdio();
+    client.initialize();
+    for word in PRIVATE_WORDS {
+        let answer = client.call("search", json!({ "query": word }));
+        let results = answer["structuredContent"]["results"].as_array().unwrap();
+        assert!(!results.is_empty(), "{word}: {answer}");
+    }
+    let read = client.ask("resources/read", json!({ "uri": "notewell://item/2" }));
+    let meta = read["result"]["contents"][0]["_meta"].to_string();
+    assert!(meta.contains("notewell/backlinks"), "{meta}");
+}
+
+/// What no guess may turn up, whatever the answer says.
+#[test]
+fn no_private_word_is_completed() {
+    let home = Home::new();
+    public_part(&home);
+    private_part(&home);
+    home.say(&["index", "--words"]);
+    let server = home.serve();
+    let mut told = BTreeSet::new();
+    for word in PRIVATE_WORDS {
+        let letters: Vec<char> = word.chars().collect();
+        for end in 2..letters.len() {
+            let start: String = letters[..end].iter().collect();
+            let body = server.post(&call("search", json!({ "query": start }))).body;
+            if body.contains(word) {
+                told.insert(start);
+            }
+        }
+    }
+    assert!(told.is_empty(), "{told:?}");
+}
