@@ -48,8 +48,14 @@ fn keep(blocks: &Blocks, units: &[Unit], toc_path: &[String], chunks: &mut Vec<C
 
 /// Runs of units of about the target's size. A block is kept together where it fits.
 fn pack(units: &[Unit]) -> Vec<std::ops::Range<usize>> {
-    let words = |units: &[Unit]| units.iter().map(|unit| unit.words as usize).sum::<usize>();
-    if words(units) <= WHOLE {
+    // Words before each unit, so that the size of any run is one subtraction.
+    let mut before = Vec::with_capacity(units.len() + 1);
+    before.push(0);
+    for unit in units {
+        before.push(before[before.len() - 1] + unit.words as usize);
+    }
+    let words = |from: usize, to: usize| before[to] - before[from];
+    if words(0, units.len()) <= WHOLE {
         return std::iter::once(0..units.len()).collect();
     }
     let mut runs = Vec::new();
@@ -58,7 +64,7 @@ fn pack(units: &[Unit]) -> Vec<std::ops::Range<usize>> {
     let only_headings = |run: &[Unit]| run.iter().all(|unit| unit.kind == UnitKind::Heading);
     while at < units.len() {
         let block = at + units[at..].partition_point(|unit| unit.block == units[at].block);
-        let whole = words(&units[at..block]);
+        let whole = words(at, block);
         // A block that fits stays whole; a longer one goes unit by unit.
         let (end, size) =
             if whole <= WHOLE { (block, whole) } else { (at + 1, units[at].words as usize) };

@@ -1,7 +1,7 @@
 //! The YAML block at the head of a note: found, read and checked. A block that cannot be read
 //! never hides its note: it is reported as a problem and its lines count as text.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use serde_json::{Map, Value};
 
@@ -14,12 +14,14 @@ pub struct Split {
     pub yaml: Option<Range<usize>>,
     /// Where the body starts, after the closing fence (or after a byte order mark).
     pub body: usize,
+    /// The text starts like a block that is never closed.
+    pub unclosed: bool,
 }
 
 /// Finds the block: `---` on the first line, then the first line that is `---` or `...`.
 pub fn split(text: &str) -> Split {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let none = Split { yaml: None, body: start };
+    let none = Split { yaml: None, body: start, unclosed: false };
     let mut lines = text[start..].split_inclusive('\n');
     let Some(first) = lines.next() else { return none };
     if first.trim_end() != "---" || !first.ends_with('\n') {
@@ -30,11 +32,16 @@ pub fn split(text: &str) -> Split {
     for line in lines {
         let next = at + line.len();
         if matches!(line.trim_end(), "---" | "...") {
-            return Split { yaml: Some(yaml..at), body: next };
+            return Split { yaml: Some(yaml..at), body: next, unclosed: false };
         }
         at = next;
     }
-    none
+    // A first line of `---` may also be a rule; only a `key:` line after it makes it a block.
+    let field = text[yaml..].lines().next().and_then(|line| line.split_once(':'));
+    let is_key = |key: &str| {
+        !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    Split { unclosed: field.is_some_and(|(key, _)| is_key(key)), ..none }
 }
 
 /// What the block says. Fields of a wrong type are left out and named in `problems`.
@@ -60,6 +67,10 @@ pub struct Frontmatter {
     /// The block could not be read at all, and counts as text.
     pub broken: bool,
 }
+
+/// The problem of a block that is opened and never closed.
+pub const UNCLOSED: &str =
+    "the frontmatter starts with `---` and is never closed with another; it counts as text";
 
 /// Reads the lines between the fences.
 pub fn parse(yaml: &str) -> Frontmatter {
@@ -211,11 +222,11 @@ impl Frontmatter {
     }
 }
 
-/// Adds labels that are not empty and not there yet, whatever their case.
+/// Adds the labels that are not empty and not in the list yet. Case is ignored.
 pub fn add_labels<'a>(labels: &mut Vec<String>, more: impl IntoIterator<Item = &'a str>) {
+    let mut known: HashSet<String> = labels.iter().map(|label| label.to_lowercase()).collect();
     for label in more {
-        let known = |old: &String| old == label || old.to_lowercase() == label.to_lowercase();
-        if !label.is_empty() && !labels.iter().any(known) {
+        if !label.is_empty() && known.insert(label.to_lowercase()) {
             labels.push(label.to_owned());
         }
     }

@@ -25,8 +25,11 @@ impl Note {
     /// heading gives one.
     pub fn parse(text: &str, name: &str) -> Self {
         let split = frontmatter::split(text);
-        let front =
+        let mut front =
             split.yaml.clone().map(|yaml| frontmatter::parse(&text[yaml])).unwrap_or_default();
+        if split.unclosed {
+            front.problems.push(frontmatter::UNCLOSED.to_owned());
+        }
         let raw = split.yaml.filter(|_| front.broken);
         let blocks = Blocks::read(text, split.body, raw);
         let heading = blocks.headings.first().filter(|heading| heading.leads && heading.level == 1);
@@ -77,17 +80,21 @@ impl Note {
 
     /// The first words of a section, for an outline that is read level by level.
     pub fn preview(&self, section: &Section, chars: usize) -> String {
-        let inside = |at: usize| section.range.contains(&at);
-        let units = self.blocks.units.iter().filter(|unit| inside(unit.range.start));
+        let units = &self.blocks.units;
+        let first = units.partition_point(|unit| unit.range.start < section.range.start);
+        let units = units[first..].iter().take_while(|unit| unit.range.start < section.range.end);
+        let units = units.skip_while(|unit| unit.kind == super::blocks::UnitKind::Heading);
+        let words = units.flat_map(|unit| self.blocks.plain[unit.text.clone()].split_whitespace());
         let mut preview = String::new();
-        for unit in units.skip_while(|unit| unit.kind == super::blocks::UnitKind::Heading) {
-            for word in self.blocks.plain[unit.text.clone()].split_whitespace() {
-                if !preview.is_empty() {
-                    preview.push(' ');
-                }
-                preview.push_str(word);
+        let mut length = 0;
+        for word in words {
+            if length > 0 {
+                preview.push(' ');
+                length += 1;
             }
-            if preview.chars().count() > chars {
+            preview.push_str(word);
+            length += word.chars().count();
+            if length > chars {
                 return preview.chars().take(chars.saturating_sub(1)).chain(['…']).collect();
             }
         }
@@ -149,6 +156,39 @@ mod tests {
         let titles: Vec<&str> =
             note.outline.sections()[1..].iter().map(|s| s.title.as_str()).collect();
         assert_eq!(titles, ["ラベル", "Use {{name}}"]);
+    }
+
+    #[test]
+    fn a_block_that_is_never_closed_is_a_problem_and_a_rule_is_not() {
+        let problems = |text: &str| Note::parse(text, "c").front.problems.len();
+        assert_eq!(problems("---\ntitle: A\n\nText\n"), 1);
+        assert_eq!(problems("---\nИмя: A\n"), 1);
+        assert_eq!(problems("---\nJust a rule, then text: here\n"), 0);
+        assert_eq!(problems("---\n\nText\n"), 0);
+        assert!(Note::parse("---\ntitle: A\n\nText\n", "c").plain().contains("title: A"));
+    }
+
+    #[test]
+    fn work_grows_with_the_length_of_a_note_and_not_with_its_square() {
+        let started = std::time::Instant::now();
+        let headings = Note::parse(&"## Same\n\ntext\n\n".repeat(20_000), "c");
+        let last = headings.outline.sections().last().unwrap();
+        assert_eq!(last.address, "Same[20000]");
+        assert_eq!(headings.outline.path_of(last), ["Same[20000]"]);
+        assert_eq!(headings.outline.find(&["Same[20000]"]).unwrap().range, last.range);
+        for section in &headings.outline.sections()[1..] {
+            assert_eq!(headings.preview(section, 100), "text");
+            assert_eq!(headings.outline.path_of(section).len(), 1);
+        }
+        assert_eq!(headings.chunks().len(), 20_000);
+        let tags: String = (0..20_000).map(|n| format!("#tag{n} #Метка{n} ")).collect();
+        assert_eq!(Note::parse(&tags, "c").labels().len(), 40_000);
+        let list = "- слово и ещё несколько слов\n".repeat(50_000);
+        assert!(Note::parse(&list, "c").chunks().len() > 1000);
+        let footnotes: String =
+            (0..20_000).map(|n| format!("a[^{n}]\n\n[^{n}]: note\n\n")).collect();
+        assert!(Note::parse(&footnotes, "c").chunks().len() > 10);
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 
     #[test]

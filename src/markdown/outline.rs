@@ -1,6 +1,9 @@
 //! The headings of a note as a tree, and the way from a `toc_path` to exactly one section.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization;
@@ -10,6 +13,8 @@ use crate::domain::{Error, Result};
 
 /// Headings an error names at most.
 const NAMED: usize = 20;
+/// Characters of a title that are compared with a heading that is not there.
+const COMPARED: usize = 100;
 
 /// One heading with what stands below it. The first section of an outline is the note itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +98,8 @@ impl Outline {
         }
     }
 
-    /// Every section gets a name that no sibling has.
+    /// Gives every section an address that no sibling has. Linear in the number of sections: the
+    /// next number of each repeated title is remembered.
     fn address_siblings(&mut self) {
         for parent in 0..self.sections.len() {
             let children = self.sections[parent].children.clone();
@@ -111,11 +117,16 @@ impl Outline {
                     repeats.push((child, address));
                 }
             }
+            let mut next: HashMap<String, usize> = HashMap::new();
             for (child, name) in repeats {
-                let address =
-                    (2..).map(|n| format!("{name}[{n}]")).find(|address| !taken.contains(address));
-                let address = address.unwrap_or(name);
-                taken.insert(address.clone());
+                let number = next.entry(name.clone()).or_insert(2);
+                let address = loop {
+                    let address = format!("{name}[{number}]");
+                    *number += 1;
+                    if taken.insert(address.clone()) {
+                        break address;
+                    }
+                };
                 self.sections[child].address = address;
             }
         }
@@ -153,12 +164,13 @@ impl Outline {
         path
     }
 
+    /// The `toc_path` of a section of this outline.
     pub fn path_of(&self, section: &Section) -> Vec<String> {
-        self.sections
-            .iter()
-            .position(|other| std::ptr::eq(other, section))
-            .map(|index| self.path(index))
-            .unwrap_or_default()
+        match section.level {
+            0 => Vec::new(),
+            // No two headings start at the same byte.
+            _ => self.path(self.section_at(section.own.start)),
+        }
     }
 
     /// The section that a `toc_path` names. The empty path is the note itself. A path is taken from
@@ -338,7 +350,8 @@ fn fold(text: &str) -> String {
 /// How alike two folded titles are, in thousandths: shared pairs of characters.
 fn likeness(a: &str, b: &str) -> u32 {
     let pairs = |text: &str| -> Vec<(char, char)> {
-        let padded: Vec<char> = [' '].into_iter().chain(text.chars()).chain([' ']).collect();
+        let start = text.chars().take(COMPARED);
+        let padded: Vec<char> = [' '].into_iter().chain(start).chain([' ']).collect();
         padded.windows(2).map(|pair| (pair[0], pair[1])).collect()
     };
     let (a, mut b) = (pairs(a), pairs(b));

@@ -4,7 +4,9 @@
 //! not look like a placeholder (`{{#each}}`, `${{ secrets.X }}`, an unclosed `{{`) is plain text.
 //! This room knows neither prompts nor pages: whoever fills a template decides what a name means.
 
-use crate::domain::Result;
+use std::collections::HashMap;
+
+use crate::domain::{Error, Result};
 
 /// One piece of a template, in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +56,32 @@ pub fn parse(text: &str) -> Vec<Part<'_>> {
 /// Fills a template: `value` says what stands for each placeholder.
 pub fn render<'a>(
     text: &'a str,
+    value: impl FnMut(Part<'a>) -> Result<std::borrow::Cow<'a, str>>,
+) -> Result<String> {
+    render_within(text, usize::MAX, value)
+}
+
+/// As [`render`], with a result of at most `limit` bytes. A longer one is an error, found before
+/// the part that is too much is added.
+pub fn render_within<'a>(
+    text: &'a str,
+    limit: usize,
     mut value: impl FnMut(Part<'a>) -> Result<std::borrow::Cow<'a, str>>,
 ) -> Result<String> {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len().min(limit));
+    let mut push = |part: &str| {
+        if out.len().saturating_add(part.len()) > limit {
+            return Err(Error::limit(format!(
+                "the filled template has more than {limit} bytes; shorten what it includes"
+            )));
+        }
+        out.push_str(part);
+        Ok(())
+    };
     for part in parse(text) {
         match part {
-            Part::Text(text) => out.push_str(text),
-            other => out.push_str(&value(other)?),
+            Part::Text(text) => push(text)?,
+            other => push(&value(other)?)?,
         }
     }
     Ok(out)
@@ -70,9 +91,11 @@ pub fn render<'a>(
 /// wherever it is used.
 pub fn variables(text: &str) -> Vec<(&str, bool)> {
     let mut found: Vec<(&str, bool)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for part in parse(text) {
         if let Part::Variable { name, default, .. } = part {
-            match found.iter_mut().find(|(known, _)| *known == name) {
+            let place = *places.entry(name).or_insert(found.len());
+            match found.get_mut(place) {
                 Some((_, optional)) => *optional &= default.is_some(),
                 None => found.push((name, default.is_some())),
             }
@@ -230,6 +253,24 @@ mod tests {
         fn an_escaped_text_renders_as_it_was(text in r"(\{\{|\}\}|[\\{}|#: a語ж-]|note:){0,40}") {
             prop_assert_eq!(fill(&escape(&text), &[("a", "!")]), text);
         }
+    }
+
+    #[test]
+    fn a_limit_holds_while_a_template_is_filled() {
+        let mut asked = 0;
+        let result = render_within(&"{{a}}".repeat(1000), 100, |_| {
+            asked += 1;
+            Ok("x".repeat(40).into())
+        });
+        assert_eq!(result.unwrap_err().code, crate::domain::Code::Limit);
+        assert_eq!(asked, 3, "nothing is asked for after the limit");
+        assert_eq!(render_within("{{a}}", 1, |_| Ok("x".into())).unwrap(), "x");
+    }
+
+    #[test]
+    fn variables_are_counted_in_linear_time() {
+        let text: String = (0..50_000).map(|n| format!("{{{{v{n}}}}}")).collect();
+        assert_eq!(variables(&text).len(), 50_000);
     }
 
     #[test]

@@ -7,14 +7,18 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::domain::VaultPath;
 
+/// Parts of a path by which its end is known.
+const LONGEST_END: usize = 16;
+
 /// All names of all pages. Pages are numbered in the order they are given.
 #[derive(Debug, Clone, Default)]
 pub struct LinkIndex {
     /// Folded paths without `.md`.
     paths: Vec<String>,
     by_path: HashMap<String, u32>,
-    /// Pages by the last part of their path, the one nearest the top first.
-    by_name: HashMap<String, Vec<u32>>,
+    /// Pages by the ends of their paths, cut at slashes. Of several with one end, the one nearest
+    /// the top.
+    by_end: HashMap<String, u32>,
     by_alias: HashMap<String, u32>,
     by_title: HashMap<String, u32>,
 }
@@ -28,8 +32,6 @@ impl LinkIndex {
         for (path, title, aliases) in pages {
             let number = u32::try_from(index.paths.len()).unwrap_or(u32::MAX);
             let path = bare(&fold(path.as_str())).to_owned();
-            let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-            index.by_name.entry(name).or_default().push(number);
             for alias in aliases {
                 index.by_alias.entry(fold(alias)).or_insert(number);
             }
@@ -37,12 +39,18 @@ impl LinkIndex {
             index.by_path.entry(path.clone()).or_insert(number);
             index.paths.push(path);
         }
-        let paths = &index.paths;
-        for pages in index.by_name.values_mut() {
-            pages.sort_by_key(|page| {
-                let path = &paths[*page as usize];
-                (path.matches('/').count(), path.clone())
-            });
+        let mut nearest: Vec<(usize, &str, u32)> = index
+            .paths
+            .iter()
+            .zip(0..)
+            .map(|(path, number)| (path.matches('/').count(), path.as_str(), number))
+            .collect();
+        nearest.sort_unstable();
+        for (_, path, number) in nearest {
+            let cuts = path.rmatch_indices('/').map(|(at, _)| at + 1).take(LONGEST_END);
+            for cut in cuts.chain([0]) {
+                index.by_end.entry(path[cut..].to_owned()).or_insert(number);
+            }
         }
         index
     }
@@ -81,12 +89,7 @@ impl LinkIndex {
     }
 
     fn ending(&self, target: &str) -> Option<usize> {
-        let name = target.rsplit('/').next()?;
-        let fits = |page: &u32| {
-            let rest = self.paths[*page as usize].strip_suffix(target);
-            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        };
-        self.by_name.get(name)?.iter().copied().find(fits).map(|page| page as usize)
+        self.by_end.get(target).map(|page| *page as usize)
     }
 }
 
