@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn every_example_page_travels_in_the_binary() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/vault");
-        let walk = crate::vault::walk::walk(&folder, 1 << 20).unwrap();
+        let walk = crate::vault::walk(&folder, &crate::vault::Scope::whole(1 << 20)).unwrap();
         let on_disk: Vec<&str> = walk.files.iter().map(|found| found.path.as_str()).collect();
         let carried: Vec<&str> = PAGES.iter().map(|(path, _)| *path).collect();
         assert_eq!(carried, on_disk);

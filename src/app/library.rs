@@ -43,6 +43,8 @@ pub struct Library {
 #[derive(Default)]
 struct Shelf {
     pages: Vec<Entry>,
+    /// Where each page stands in `pages`.
+    places: HashMap<Pid, usize>,
     links: LinkIndex,
 }
 
@@ -62,6 +64,7 @@ impl Library {
         }
         for shelf in library.vaults.values_mut() {
             shelf.pages.sort_by(|a, b| a.path.cmp(&b.path));
+            shelf.places = shelf.pages.iter().zip(0..).map(|(page, at)| (page.pid, at)).collect();
             shelf.links = LinkIndex::new(
                 shelf
                     .pages
@@ -83,12 +86,9 @@ impl Library {
         shelf.links.resolve_address(from, target).map(|at| &shelf.pages[at])
     }
 
-    /// A page by what a person would call it, in whatever vault.
-    pub fn find(&self, name: &str) -> Option<Pid> {
-        self.vaults
-            .iter()
-            .find_map(|(vault, _)| self.resolve(vault, None, name))
-            .map(|page| page.pid)
+    /// The page of each vault that a link would find by this name.
+    pub fn find<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Pid> + 'a {
+        self.vaults.keys().filter_map(|vault| self.resolve(vault, None, name)).map(|page| page.pid)
     }
 
     /// Pages that link here, and pages that it links to.
@@ -98,7 +98,7 @@ impl Library {
             .vaults
             .get(vault)
             .and_then(|shelf| {
-                let page = shelf.pages.iter().find(|page| page.pid == pid)?;
+                let page = &shelf.pages[*shelf.places.get(&pid)?];
                 Some(shelf.targets(page).collect())
             })
             .unwrap_or_default();

@@ -10,17 +10,19 @@ use std::{
     time::Duration,
 };
 
-use super::{App, Event};
+use super::{App, Event, follow::Followed};
 use crate::{
-    domain::{Kind, Progress, Result, Silent, error::Doing},
+    domain::{Kind, Progress, Result, call::join_within, error::Doing},
     index::{Follower, Worker},
     store::{items::Synced, pages::VaultRow},
-    vault::watch::{self, Change, Watch},
 };
 
 /// How often foreign stores are looked at: a change by Memento's web app or by hand in
 /// `user.jsonl` is seen within a second.
 const LOOK: Duration = Duration::from_millis(400);
+
+/// How long the end of a thread is waited for. One that hangs in the file system is left behind.
+const STUCK: Duration = Duration::from_secs(5);
 
 /// Threads that end when this is dropped.
 #[derive(Default)]
@@ -36,7 +38,7 @@ impl Drop for Live {
         self.stop.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
-            drop(thread.join());
+            join_within(thread, STUCK);
         }
     }
 }
@@ -53,7 +55,7 @@ impl App {
         live.threads.push(
             std::thread::Builder::new()
                 .name("follow".into())
-                .spawn(move || app.follow(&vaults, &stop))
+                .spawn(move || app.follow(vaults, &stop))
                 .doing("start following the library")?,
         );
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
@@ -73,66 +75,27 @@ impl App {
         Worker::start(self.index.clone(), embed, threads).map(Some)
     }
 
-    fn follow(self: &Arc<Self>, vaults: &[VaultRow], stop: &AtomicBool) {
+    fn follow(self: &Arc<Self>, vaults: Vec<VaultRow>, stop: &AtomicBool) {
+        // What connections could see before the first look: they are told of what it changes.
+        let mut head = self.store.items.head().unwrap_or_default();
+        self.remember_lists();
+        self.prompts_told.store(self.prompts.version().unwrap_or_default(), Ordering::Release);
         // Watch first, then look: a change in between is seen twice rather than never.
-        let watches: Vec<Watch> =
-            vaults.iter().filter_map(|vault| self.watch_vault(vault.clone())).collect();
-        for vault in vaults {
-            self.look_at(vault);
+        let mut followed: Vec<Followed> =
+            vaults.into_iter().map(|vault| self.follow_vault(vault)).collect();
+        for vault in &mut followed {
+            self.first_look(vault);
             self.looks.finish_one();
         }
-        let mut head = self.store.items.head().unwrap_or_default();
-        self.prompts_told.store(self.prompts.version().unwrap_or_default(), Ordering::Release);
         while !stop.load(Ordering::Acquire) {
+            for vault in &mut followed {
+                self.tend_vault(vault);
+            }
             if let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
             self.tell_news(&mut head);
             std::thread::park_timeout(LOOK);
-        }
-        drop(watches);
-    }
-
-    fn watch_vault(self: &Arc<Self>, row: VaultRow) -> Option<Watch> {
-        let app = self.clone();
-        let options = watch::Options { poll: row.poll, ..watch::Options::default() };
-        let watched = row.clone();
-        let on_change = move |change| {
-            let synced = match change {
-                Change::Batch(paths) => app.sources.sync_paths(&watched, &paths),
-                Change::Rescan => app.sources.sync_vault(&watched, &Silent),
-            };
-            match synced {
-                Ok(synced) if synced.any() => app.wake_index(),
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(vault = watched.name, error = ?error, "could not read changes");
-                }
-            }
-        };
-        match watch::watch(&row.root, options, on_change) {
-            Ok(watch) => {
-                if let Some(why) = watch.polling {
-                    tracing::info!(vault = row.name, why, "looking for changes every few seconds");
-                }
-                Some(watch)
-            }
-            Err(error) => {
-                tracing::error!(vault = row.name, error = ?error, "the vault is not followed");
-                None
-            }
-        }
-    }
-
-    fn look_at(&self, vault: &VaultRow) {
-        match self.sources.sync_vault(vault, &Silent) {
-            Ok(Synced { new, changed, gone }) => {
-                tracing::info!(vault = vault.name, new, changed, gone, "read the vault");
-                self.wake_index();
-            }
-            Err(error) => {
-                tracing::error!(vault = vault.name, error = ?error, "could not read the vault; its notes stay as they were");
-            }
         }
     }
 
@@ -171,19 +134,25 @@ impl App {
         }
     }
 
-    /// List changes, only when a list is another than it was told.
+    /// The methods and the number of pages, as connections see them now.
+    fn lists(&self) -> Result<(Vec<String>, u64)> {
+        let methods = self.methods(&super::methods::OWNER)?;
+        let names = methods
+            .into_iter()
+            .map(|method| format!("{} {} {:?}", method.name, method.description, method.arguments))
+            .collect();
+        Ok((names, self.store.items.count(Some(Kind::Page))?))
+    }
+
+    fn remember_lists(&self) {
+        if let Ok(lists) = self.lists() {
+            *self.told.lock().unwrap_or_else(PoisonError::into_inner) = lists;
+        }
+    }
+
+    /// Sends a notice for each list that is not what connections were told last.
     fn tell_lists(&self) {
-        let names = |app: &App| -> Result<(Vec<String>, u64)> {
-            let methods = app.methods(&super::methods::OWNER)?;
-            let names = methods
-                .into_iter()
-                .map(|method| {
-                    format!("{} {} {:?}", method.name, method.description, method.arguments)
-                })
-                .collect();
-            Ok((names, app.sources.store.items.count(Some(Kind::Page))?))
-        };
-        let Ok((methods, pages)) = names(self) else { return };
+        let Ok((methods, pages)) = self.lists() else { return };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.0 != methods {
             self.events.send(&Event::Tools);

@@ -1,15 +1,16 @@
-//! Which vaults have not been looked at since this process began to follow them: until then it
-//! cannot know what changed while nobody watched.
+//! Which vaults this process has not looked at yet, and which have changes that it could not read:
+//! until then an answer may lack what is on disk.
 
 use std::{
+    collections::HashSet,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-/// How long a question waits for a look at a vault that was read before: most have not changed.
+/// How long a request waits for the look at a vault that was read before: most have not changed.
 const KNOWN: Duration = Duration::from_millis(250);
 
-/// Looks that are still to be finished.
+/// Looks that are not done.
 #[derive(Default)]
 pub struct Looks {
     open: Mutex<Open>,
@@ -18,14 +19,19 @@ pub struct Looks {
 
 #[derive(Default)]
 struct Open {
+    /// Vaults whose first look of this process is not done.
     vaults: usize,
     /// One of them was never read at all.
     first: bool,
+    /// Vaults with changes that could not be read and are tried again.
+    behind: HashSet<String>,
 }
 
 impl Looks {
     pub fn begin(&self, vaults: usize, first: bool) {
-        *self.lock() = Open { vaults, first };
+        let mut open = self.lock();
+        open.vaults = vaults;
+        open.first = first;
     }
 
     pub fn finish_one(&self) {
@@ -36,7 +42,22 @@ impl Looks {
         }
     }
 
-    /// Waits for them until `deadline` and says how many are left.
+    /// Records whether changes of a vault wait to be read.
+    pub fn set_behind(&self, vault: &str, behind: bool) {
+        let mut open = self.lock();
+        match behind {
+            true => open.behind.insert(vault.to_owned()),
+            false => open.behind.remove(vault),
+        };
+    }
+
+    /// Whether every vault has been looked at.
+    pub fn are_done(&self) -> bool {
+        self.lock().vaults == 0
+    }
+
+    /// Waits for the first looks until `deadline`, and says how many vaults an answer may lack
+    /// changes of.
     pub fn wait(&self, deadline: Instant) -> usize {
         let mut open = self.lock();
         let deadline = match open.first {
@@ -53,7 +74,7 @@ impl Looks {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        open.vaults
+        open.vaults + open.behind.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -66,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_waits_for_the_looks_and_not_for_ever() {
+    fn a_request_waits_for_the_looks_and_not_for_ever() {
         let looks = Looks::default();
         let now = Instant::now;
         assert_eq!(looks.wait(now() + Duration::from_secs(60)), 0, "nothing to wait for");
@@ -75,8 +96,19 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| looks.wait(now() + Duration::from_secs(60)));
             looks.finish_one();
+            assert!(!looks.are_done());
             looks.finish_one();
             assert_eq!(waiting.join().unwrap(), 0);
         });
+        assert!(looks.are_done());
+    }
+
+    #[test]
+    fn changes_that_wait_are_told_and_not_waited_for() {
+        let looks = Looks::default();
+        looks.set_behind("notes", true);
+        assert_eq!(looks.wait(Instant::now() + Duration::from_secs(60)), 1);
+        looks.set_behind("notes", false);
+        assert_eq!(looks.wait(Instant::now()), 0);
     }
 }

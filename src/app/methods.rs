@@ -1,7 +1,10 @@
 //! Pages that are tools: `mcp_method` in the frontmatter makes a page callable, its text is the
 //! answer, its `{{variables}}` are the arguments.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, PoisonError},
+};
 
 use serde_json::{Map, Value, json};
 
@@ -89,7 +92,10 @@ impl App {
             Error::not_found(format!("the method `{}` is not there any more", method.name))
         })?;
         let body = opened.text.get(opened.note.body..).unwrap_or_default();
-        template::render(body.trim(), |part| match part {
+        // A section is read once, however often the template includes it.
+        let mut sections: HashMap<(&str, Option<&str>), Result<String>> = HashMap::new();
+        let limit = self.config.limits.result_bytes;
+        template::render_within(body.trim(), limit, |part| match part {
             Part::Variable { name, default, .. } => match arguments.get(name) {
                 Some(Value::String(text)) => Ok(text.clone().into()),
                 Some(other) => Ok(other.to_string().into()),
@@ -98,9 +104,13 @@ impl App {
                     .ok_or_else(|| Error::invalid_params(format!("{name} is required"))),
             },
             Part::Note { path, heading, default, .. } => {
-                match (self.section_text(path, heading, view), default) {
+                let section = sections
+                    .entry((path, heading))
+                    .or_insert_with(|| self.section_text(path, heading, view));
+                match (section, default) {
+                    (Ok(section), _) => Ok(section.clone().into()),
                     (Err(_), Some(default)) => Ok(default.into()),
-                    (section, _) => section.map(Into::into),
+                    (Err(error), None) => Err(Error::new(error.code, error.message.clone())),
                 }
             }
             Part::Text(text) => Ok(text.into()),
@@ -144,14 +154,11 @@ impl App {
         let page = &row.facts.page;
         let mut arguments: Vec<Argument> = Vec::new();
         for (variable, optional) in template::variables(text.get(body..).unwrap_or_default()) {
-            match arguments.iter_mut().find(|argument| argument.name == variable) {
-                Some(known) => known.required |= !optional,
-                None => arguments.push(Argument {
-                    name: variable.to_owned(),
-                    description: described(page, variable),
-                    required: !optional,
-                }),
-            }
+            arguments.push(Argument {
+                name: variable.to_owned(),
+                description: described(page, variable),
+                required: !optional,
+            });
         }
         let description = page
             .description
@@ -162,14 +169,16 @@ impl App {
 
     /// What is wrong with the methods of the vaults, for `doctor`: page and sentence.
     pub fn method_problems(&self) -> Result<Vec<(String, String)>> {
-        let mut names: Vec<String> = Vec::new();
+        let mut names: HashSet<String> = HashSet::new();
         let mut problems = Vec::new();
         for row in self.store.pages.methods()? {
             let Some(name) = row.facts.page.method.clone() else { continue };
             let taken = names.contains(&name);
             match complaint(&name, taken, self.is_built_in(&name)) {
                 Some(problem) => problems.push((row.path, problem)),
-                None => names.push(name),
+                None => {
+                    names.insert(name);
+                }
             }
         }
         Ok(problems)

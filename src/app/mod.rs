@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod eval;
 mod events;
+mod follow;
 mod library;
 mod live;
 mod looks;

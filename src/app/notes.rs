@@ -1,5 +1,7 @@
 //! Opening an item to read: by its number, path or address, whole or in part.
 
+use std::time::Instant;
+
 use percent_encoding::percent_decode_str;
 
 use super::{App, bookmarks, cards, prompts, view::View};
@@ -20,6 +22,14 @@ pub struct NoteRef {
     pub href: Option<String>,
 }
 
+impl NoteRef {
+    /// Nothing is named.
+    pub fn is_empty(&self) -> bool {
+        let blank = |text: &Option<String>| text.as_ref().is_none_or(|text| text.trim().is_empty());
+        self.pid.is_none() && self.note_id.is_none() && blank(&self.path) && blank(&self.href)
+    }
+}
+
 /// An item opened for reading, as it is at this moment.
 pub struct Opened {
     pub pid: Pid,
@@ -33,6 +43,8 @@ pub struct Opened {
     pub note: Note,
     /// The page it is, when it is one: links are resolved from there.
     pub page: Option<PageRow>,
+    /// What the caller should know about how the reference was read.
+    pub remark: Option<String>,
 }
 
 impl Opened {
@@ -61,14 +73,8 @@ impl Opened {
         ))
     }
 
-    /// The window around a passage.
+    /// The window around a passage of this note.
     pub fn window(&self, id: MatchId, context_words: usize) -> Result<Window> {
-        if id.pid != self.pid {
-            return Err(Error::invalid_params(format!(
-                "match_id `{id}` belongs to another note than `{}` (pid {}); open pid {} with it, or search again",
-                self.path, self.pid, id.pid
-            )));
-        }
         let chunks = self.chunks();
         let chunk = chunks
             .iter()
@@ -79,33 +85,94 @@ impl Opened {
 }
 
 impl App {
-    /// Opens the item that a reference names, if this caller may see it.
+    /// Opens the item that a reference names, if this caller may see it. Where the reference names
+    /// several items, the first is opened and [`Opened::remark`] says that they disagree.
     pub fn open_note(&self, reference: &NoteRef, view: &View<'_>) -> Result<Opened> {
-        let mut tried = Vec::new();
+        self.await_first_look();
+        let mut missing = Vec::new();
+        let mut found: Vec<(String, Pid)> = Vec::new();
+        let mut opened = None;
         for (what, pid) in [("pid", reference.pid), ("note_id", reference.note_id)] {
             let Some(pid) = pid else { continue };
-            if let Some(opened) = self.open_pid(Pid(pid), view)? {
-                return Ok(opened);
+            let name = format!("{what} {pid}");
+            match self.open_pid(Pid(pid), view)? {
+                Some(note) => {
+                    found.push((name, note.pid));
+                    opened.get_or_insert(note);
+                }
+                None => missing.push(name),
             }
-            tried.push(format!("{what} {pid}"));
         }
         for (what, text) in [("path", &reference.path), ("href", &reference.href)] {
-            let Some(text) = text else { continue };
-            let path = if what == "href" { self.path_of_href(text) } else { text.clone() };
-            if let Some(pid) = self.find_path(&path, view)?
-                && let Some(opened) = self.open_pid(pid, view)?
-            {
-                return Ok(opened);
+            let Some(text) = text.as_deref().filter(|text| !text.trim().is_empty()) else {
+                continue;
+            };
+            let path = if what == "href" { self.path_of_href(text) } else { text.to_owned() };
+            let name = format!("{what} `{text}`");
+            let pid = match self.find_path(&path, view) {
+                // A number that was found needs no help from a path that fits several notes.
+                Err(_) if opened.is_some() => None,
+                pid => pid?,
+            };
+            match pid.map(|pid| self.open_pid(pid, view)).transpose()?.flatten() {
+                Some(note) => {
+                    found.push((name, note.pid));
+                    opened.get_or_insert(note);
+                }
+                None => missing.push(name),
             }
-            tried.push(format!("{what} `{text}`"));
         }
-        Err(match tried.is_empty() {
-            true => Error::invalid_params("name the note by pid, note_id, path or href"),
-            false => Error::invalid_params(format!(
-                "there is no note with {}; `search` gives each note's pid and path",
-                tried.join(" or ")
-            )),
-        })
+        let Some(mut opened) = opened else {
+            if !missing.is_empty() {
+                self.require_notes(view)?;
+            }
+            return Err(self.no_such_note(&missing));
+        };
+        opened.remark = remark(&found, &missing);
+        Ok(opened)
+    }
+
+    /// Opens the item that a search hit is in.
+    pub fn open_match(&self, id: MatchId, view: &View<'_>) -> Result<Opened> {
+        self.await_first_look();
+        match self.open_pid(id.pid, view)? {
+            Some(opened) => Ok(opened),
+            None => {
+                self.require_notes(view)?;
+                Err(no_such_match(id))
+            }
+        }
+    }
+
+    /// The error of a match that is not in the note that was opened.
+    pub fn match_of_another(&self, id: MatchId, opened: &Opened, view: &View<'_>) -> Result<Error> {
+        if self.open_pid(id.pid, view)?.is_none() {
+            return Ok(no_such_match(id));
+        }
+        Ok(Error::invalid_params(format!(
+            "match_id `{id}` belongs to another note than `{}` (pid {}); open pid {} with it, or search again",
+            opened.path, opened.pid, id.pid
+        )))
+    }
+
+    fn no_such_note(&self, tried: &[String]) -> Error {
+        if tried.is_empty() {
+            return Error::invalid_params("name the note by pid, note_id, path or href");
+        }
+        let wait = match self.looks.are_done() {
+            true => "",
+            false => "; the notes are still being read, so try again in a moment",
+        };
+        Error::invalid_params(format!(
+            "there is no note with {}; `search` gives each note's pid and path{wait}",
+            tried.join(" or ")
+        ))
+    }
+
+    /// Waits for the first look at the vaults, a moment at most. Tells whether it is done.
+    pub fn await_first_look(&self) -> bool {
+        self.looks.wait(Instant::now() + super::CATCH_UP);
+        self.looks.are_done()
     }
 
     /// Opens the item of this number; `None` when there is none that the caller may see.
@@ -172,13 +239,14 @@ impl App {
             text: file.text,
             note,
             page: Some(row),
+            remark: None,
         }))
     }
 
     fn opened(&self, pid: Pid, kind: Kind, title: String, path: String, text: String) -> Opened {
         let note = Note::parse(&text, &title);
         let url = self.url(kind, pid, &path);
-        Opened { pid, kind, title, path, url, text, note, page: None }
+        Opened { pid, kind, title, path, url, text, note, page: None, remark: None }
     }
 
     /// The address of an item: a page's where a server answers and else its path, or the resource of
@@ -211,8 +279,9 @@ impl App {
         percent_decode_str(&rest).decode_utf8_lossy().trim_start_matches('/').to_owned()
     }
 
-    /// The page that a path means: as it is, with its vault's name, without `.md`, or as a link.
-    /// A page that the caller may not see takes no path.
+    /// The item that a path means: as it is, with its vault's name, without `.md`, or as a link
+    /// would name it. A path that fits notes of several vaults is an error that names them. A page
+    /// that the caller may not see takes no path.
     pub fn find_path(&self, path: &str, view: &View<'_>) -> Result<Option<Pid>> {
         if let Some(pid) = path.strip_prefix("notewell://item/") {
             return Ok(pid.parse().ok().map(Pid));
@@ -221,15 +290,22 @@ impl App {
         if path.is_empty() {
             return Ok(None);
         }
-        for vault in self.store.pages.vaults()? {
-            let inside = path.strip_prefix(&format!("{}/", vault.name));
-            for path in [Some(path), inside].into_iter().flatten() {
-                for path in [path.to_owned(), format!("{path}.md")] {
-                    let Ok(path) = VaultPath::parse(&path) else { continue };
-                    let found = self.store.pages.find(&vault.name, path.as_str())?;
-                    if let Some(row) = found.filter(|row| view.sees(&row.facts.page)) {
-                        return Ok(Some(row.pid));
-                    }
+        let vaults = self.store.pages.vaults()?;
+        for path in [path.to_owned(), format!("{path}.md")] {
+            // With several vaults, the name of the vault comes first in the paths that we print.
+            let full = vaults.iter().filter_map(|vault| {
+                let rest = path.strip_prefix(&vault.name)?.strip_prefix('/')?;
+                Some((vault.name.as_str(), rest.to_owned()))
+            });
+            let bare = vaults.iter().map(|vault| (vault.name.as_str(), path.clone()));
+            let (first, second) = match vaults.len() {
+                0 | 1 => (bare.collect(), full.collect()),
+                _ => (full.collect(), bare.collect::<Vec<_>>()),
+            };
+            for places in [first, second] {
+                let found = self.seen_at(&places, view)?;
+                if let Some(pid) = self.only(&path, &found)? {
+                    return Ok(Some(pid));
                 }
             }
         }
@@ -238,7 +314,41 @@ impl App {
         {
             return Ok(Some(item));
         }
-        Ok(self.library(view)?.find(path))
+        let mut found = Vec::new();
+        for pid in self.library(view)?.find(path) {
+            found.extend(self.store.pages.get(pid)?.filter(|row| view.sees(&row.facts.page)));
+        }
+        self.only(path, &found)
+    }
+
+    /// The pages at these places that the caller may see.
+    fn seen_at(&self, places: &[(&str, String)], view: &View<'_>) -> Result<Vec<PageRow>> {
+        let mut found = Vec::new();
+        for (vault, path) in places {
+            let Ok(path) = VaultPath::parse(path) else { continue };
+            let row = self.store.pages.find(vault, path.as_str())?;
+            found.extend(row.filter(|row| view.sees(&row.facts.page)));
+        }
+        Ok(found)
+    }
+
+    /// The one page that was found; an error that names all when there are several.
+    fn only(&self, path: &str, found: &[PageRow]) -> Result<Option<Pid>> {
+        match found {
+            [] => Ok(None),
+            [one] => Ok(Some(one.pid)),
+            several => {
+                let names: Vec<String> = several
+                    .iter()
+                    .map(|row| format!("`{}/{}` (pid {})", row.vault, row.path, row.pid))
+                    .collect();
+                Err(Error::invalid_params(format!(
+                    "path `{path}` fits notes of {} vaults: {}; name one with its vault, or by pid",
+                    several.len(),
+                    names.join(", ")
+                )))
+            }
+        }
     }
 
     /// Cards, prompts and bookmarks are called by their own names.
@@ -250,6 +360,24 @@ impl App {
         }
         Ok(None)
     }
+}
+
+fn no_such_match(id: MatchId) -> Error {
+    Error::invalid_params(format!(
+        "match_id `{id}` names a note that is not there; search again for a current match_id"
+    ))
+}
+
+/// Says which of several references was used, when they do not all name one item.
+fn remark(found: &[(String, Pid)], missing: &[String]) -> Option<String> {
+    let (used, pid) = found.first()?;
+    let others = found[1..]
+        .iter()
+        .filter(|(_, other)| other != pid)
+        .map(|(name, other)| format!("{name} is another note (pid {other})"));
+    let missing = missing.iter().map(|name| format!("there is no note with {name}"));
+    let disagree: Vec<String> = others.chain(missing).collect();
+    (!disagree.is_empty()).then(|| format!("{used} was used: {}", disagree.join("; ")))
 }
 
 /// What may stand unescaped in a part of a path.

@@ -1,10 +1,15 @@
 //! Where the links of a page lead when it is shown to somebody, and what its embeds show.
 
-use std::sync::Arc;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    rc::Rc,
+    sync::Arc,
+};
 
-use super::{App, library::Library, view::View};
+use super::{App, library::Library, notes::Opened, view::View};
 use crate::{
-    domain::{Result, VaultPath},
+    domain::{Pid, Result, VaultPath},
     markdown::{
         html::{Embedded, Resolve, slug},
         links::LinkTarget,
@@ -18,12 +23,44 @@ pub struct Links<'a> {
     view: View<'a>,
     library: Arc<Library>,
     from: Option<(&'a str, &'a VaultPath)>,
+    /// Notes that were opened for an embed. Each is read once, however often it is embedded.
+    opened: RefCell<HashMap<Pid, Option<Rc<Opened>>>>,
+    /// Bytes of notes that may still be opened for embeds.
+    budget: Cell<u64>,
 }
+
+/// Bytes of notes that are read for the embeds of one page, as a multiple of `result_bytes`.
+const READ_AHEAD: u64 = 4;
 
 impl<'a> Links<'a> {
     pub fn new(app: &'a App, view: View<'a>, page: Option<&'a PageRow>) -> Result<Self> {
         let from = page.map(|row| (row.vault.as_str(), &row.facts.page.path));
-        Ok(Self { app, view, library: app.library(&view)?, from })
+        Ok(Self {
+            app,
+            view,
+            library: app.library(&view)?,
+            from,
+            opened: RefCell::default(),
+            budget: Cell::new(app.config.limits.result_bytes as u64 * READ_AHEAD),
+        })
+    }
+
+    /// The note that is embedded; `None` when the viewer may not see it or the budget is spent.
+    fn open(&self, pid: Pid) -> Option<Rc<Opened>> {
+        if let Some(known) = self.opened.borrow().get(&pid) {
+            return known.clone();
+        }
+        let size = self.app.store.pages.get(pid).ok().flatten().map_or(0, |row| row.size);
+        let affordable = size <= self.budget.get();
+        let opened = match affordable {
+            true => self.app.open_pid(pid, &self.view).ok().flatten().map(Rc::new),
+            false => None,
+        };
+        if affordable {
+            self.budget.set(self.budget.get() - size);
+        }
+        self.opened.borrow_mut().insert(pid, opened.clone());
+        opened
     }
 
     fn is_picture(path: &str) -> bool {
@@ -50,7 +87,7 @@ impl Resolve for Links<'_> {
         }
         let (vault, from) = self.from?;
         let page = self.library.resolve(vault, Some(from), &target.path)?;
-        let opened = self.app.open_pid(page.pid, &self.view).ok()??;
+        let opened = self.open(page.pid)?;
         if let Some(id) = &target.block {
             let block = opened.note.block_ids().iter().find(|block| block.id == *id)?;
             return opened
@@ -60,5 +97,9 @@ impl Resolve for Links<'_> {
         }
         let section = opened.note.outline.find(&target.heading).ok()?;
         Some(Embedded::Markdown(opened.note.section(&opened.text, section).to_owned()))
+    }
+
+    fn limit(&self) -> usize {
+        self.app.config.limits.result_bytes
     }
 }

@@ -51,6 +51,7 @@ impl App {
         most: usize,
         view: &View<'_>,
     ) -> Result<(Vec<Listed>, Option<String>)> {
+        self.await_first_look();
         let cursor = Cursor::read(cursor)?;
         let mut after = match cursor.0 {
             Some(pid) => Some(Pid(pid.parse().map_err(|_| {
@@ -106,6 +107,7 @@ impl App {
         let Some(rest) = uri.strip_prefix("notewell://item/") else { return Ok(None) };
         let (pid, toc) = rest.split_once('/').map_or((rest, None), |(pid, toc)| (pid, Some(toc)));
         let Ok(pid) = pid.parse() else { return Ok(None) };
+        self.await_first_look();
         let Some(opened) = self.open_pid(Pid(pid), view)? else { return Ok(None) };
         let text = match toc {
             None | Some("") => opened.text.clone(),
@@ -122,6 +124,13 @@ impl App {
             Some(row) => neighbours(&*self.library(view)?, row),
             None => json!({}),
         };
+        let limit = self.config.limits.result_bytes;
+        if text.len() > limit {
+            return Err(Error::limit(format!(
+                "the resource has {} bytes, more than `limits.result_bytes` ({limit}) allows; read one section: `{uri}/HEADING`",
+                text.len()
+            )));
+        }
         let mime_type = "text/markdown";
         debug_assert!(opened.kind != Kind::Page || opened.page.is_some());
         Ok(Some(Content::Text { mime_type, text, meta }))

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{bookmarks, cards::CardRoom, looks::Looks, prompts};
 use crate::{
     config::Config,
-    domain::{Document, Kind, Pid, Result},
+    domain::{Document, Kind, Page, Pid, Result},
     index::Source,
     store::{Prompts, Store, pages::PageRow},
-    vault,
+    vault::{self, Reason},
 };
 
 /// Everything that holds items.
@@ -55,40 +55,59 @@ impl Sources {
         })
     }
 
+    /// A page as the index takes it. One whose file cannot be read at this moment is given without
+    /// its text, as the registry knows it: the index keeps the passages that it has.
     fn page_document(&self, pid: Pid) -> Result<Option<Document>> {
         let Some(row) = self.store.pages.get(pid)?.filter(|row| row.facts.page.searchable) else {
             return Ok(None);
         };
         let root = self.cached_root(&row.vault)?;
         let file = vault::locate(&root, &row.facts.page.path);
-        let Ok(file) = vault::read(&file, self.config.limits.note_bytes) else {
-            // Gone or unreadable since the last look: the next look will say so.
-            return Ok(None);
-        };
-        let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
-        if !page.searchable {
-            return Ok(None);
+        let shown = self.shown_path(&row.vault, &row.path)?;
+        match vault::read(&file, self.config.limits.note_bytes) {
+            Ok(file) => {
+                let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
+                let mut document = described(pid, page, shown);
+                if let Some(document) = &mut document {
+                    document.chunks = note.chunks();
+                }
+                Ok(document)
+            }
+            Err(Reason::Unreadable(_) | Reason::Absent) => {
+                let mut document = described(pid, row.facts.page, shown);
+                if let Some(document) = &mut document {
+                    document.unread = true;
+                }
+                Ok(document)
+            }
+            // It is no note any more: the next look records that.
+            Err(_) => Ok(None),
         }
-        let mut document =
-            Document::new(pid, Kind::Page, page.title, self.shown_path(&row.vault, &row.path)?);
-        document.labels = page.labels;
-        document.aliases = page.aliases;
-        document.lang = page.lang;
-        document.author = page.author;
-        document.date = page.date;
-        document.free = page.free;
-        let said = |name: &str| page.extra.get(name).and_then(Value::as_str).map(str::to_owned);
-        document.category = said("category");
-        document.sentiment = said("sentiment");
-        document.action = said("action");
-        document.chunks = note.chunks();
-        Ok(Some(document))
     }
 
     /// A live page's row, whatever it was when last indexed.
     pub fn page_row(&self, pid: Pid) -> Result<Option<PageRow>> {
         self.store.pages.get(pid)
     }
+}
+
+/// What a page says of itself, for the index; `None` when it is not searched.
+fn described(pid: Pid, page: Page, shown: String) -> Option<Document> {
+    if !page.searchable {
+        return None;
+    }
+    let mut document = Document::new(pid, Kind::Page, page.title, shown);
+    document.labels = page.labels;
+    document.aliases = page.aliases;
+    document.lang = page.lang;
+    document.author = page.author;
+    document.date = page.date;
+    document.free = page.free;
+    let said = |name: &str| page.extra.get(name).and_then(Value::as_str).map(str::to_owned);
+    document.category = said("category");
+    document.sentiment = said("sentiment");
+    document.action = said("action");
+    Some(document)
 }
 
 impl Source for Sources {

@@ -29,6 +29,8 @@ pub struct VaultStatus {
     pub name: String,
     pub root: String,
     pub reachable: bool,
+    /// Why it could not be read at the last look, and what to do.
+    pub problem: Option<String>,
     pub pages: u64,
     pub seen: Option<Timestamp>,
 }
@@ -41,7 +43,8 @@ impl App {
         for row in self.store.pages.vaults()? {
             vaults.push(VaultStatus {
                 reachable: row.root.is_dir(),
-                pages: self.store.pages.of_vault(&row.name)?.len() as u64,
+                problem: row.problem.as_ref().map(|problem| problem.tell(&row)),
+                pages: self.store.pages.count_of(&row.name)?,
                 root: row.root.display().to_string(),
                 name: row.name,
                 seen: row.seen,
@@ -62,7 +65,7 @@ impl App {
             model: self.embedder.as_ref().map(|embedder| embedder.id().to_owned()),
             skipped: skipped
                 .into_iter()
-                .map(|(vault, path, reason)| format!("{vault}/{path}: {reason}"))
+                .map(|file| format!("{}/{}: {}", file.vault, file.path, file.reason))
                 .collect(),
         })
     }

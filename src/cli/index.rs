@@ -1,7 +1,10 @@
 use clap::Args;
 
 use super::{Common, bar::Bar, interrupt, out, status::items};
-use crate::domain::{Progress, Result};
+use crate::{
+    app::methods::OWNER,
+    domain::{Progress, Result},
+};
 
 /// What is kept when the work is interrupted.
 pub const INTERRUPTED: &str =
@@ -36,11 +39,16 @@ impl Index {
         }
         bar.finish();
         let status = app.status()?;
+        let notices = app.notices(&OWNER)?;
+        let all = if notices.is_empty() { ", all of them in the index" } else { " in the index" };
         out::say(format_args!(
-            "{}: {}, all of them in the index",
+            "{}: {}{all}",
             items(&status),
             out::count(status.passages, "passage")
         ));
+        for notice in notices {
+            out::say(notice);
+        }
         if let Some((done, total)) = status.vectors {
             out::say(format_args!("vectors: {done} of {total}"));
         }

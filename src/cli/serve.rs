@@ -34,7 +34,8 @@ impl Serve {
         };
         telemetry::start_logs(&config.log, Form::Json);
         telemetry::start_metrics();
-        runtime()?.block_on(async {
+        let runtime = runtime()?;
+        let result = runtime.block_on(async {
             let (listener, address) = Server::listen(config.server.listen)?;
             config.server.listen = address;
             let app = Arc::new(App::open(config, crate::tools::names())?);
@@ -48,7 +49,10 @@ impl Serve {
             let result = server.run(asked_to_end()).await;
             app.stop();
             result
-        })
+        });
+        // Work that hangs in the file system would hold up the end for ever.
+        runtime.shutdown_background();
+        result
     }
 }
 

@@ -1,7 +1,10 @@
 use clap::Args;
 
 use super::{Common, out};
-use crate::{app::status, domain::Result};
+use crate::{
+    app::{status, vaults::NO_VAULT},
+    domain::Result,
+};
 
 /// Files named one by one; the rest is counted.
 const NAMED: usize = 10;
@@ -23,11 +26,17 @@ impl Status {
             return out::json(&status);
         }
         out::say(format_args!("notewell {} in {}", status.version, status.data));
+        if status.vaults.is_empty() {
+            out::say(NO_VAULT);
+        }
         for vault in &status.vaults {
-            let state = match (vault.reachable, vault.seen) {
-                (false, _) => "NOT REACHABLE, its notes stay as they were".to_owned(),
-                (true, None) => "not read yet".to_owned(),
-                (true, Some(seen)) => format!("read {seen}"),
+            let state = match (&vault.problem, vault.seen) {
+                (Some(problem), _) => problem.clone(),
+                (None, _) if !vault.reachable => {
+                    "NOT REACHABLE, its notes stay as they were".to_owned()
+                }
+                (None, None) => "not read yet".to_owned(),
+                (None, Some(seen)) => format!("read {seen}"),
             };
             out::say(format_args!(
                 "vault {}: {}, {state}, {}",

@@ -2,8 +2,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, out};
-use crate::domain::{Error, Result};
+use super::{Common, bar::Bar, out};
+use crate::{
+    app::{App, vaults::NO_VAULT},
+    domain::{Error, Result},
+};
 
 #[derive(Args)]
 pub struct Vault {
@@ -27,6 +30,14 @@ enum Command {
     },
     /// Stop reading a folder; its files stay where they are
     Remove { name: String },
+    /// Look at every folder again, or at one
+    Rescan {
+        /// The vault [default: all]
+        name: Option<String>,
+        /// A vault that had notes and has none now is really empty: its notes leave the library
+        #[arg(long)]
+        accept_empty: bool,
+    },
 }
 
 impl Vault {
@@ -34,7 +45,11 @@ impl Vault {
         let app = common.open()?;
         match self.command {
             Command::List => {
-                for vault in app.sources.register_vaults()? {
+                let vaults = app.sources.register_vaults()?;
+                if vaults.is_empty() {
+                    out::note(NO_VAULT);
+                }
+                for vault in vaults {
                     out::say(format_args!("{}\t{}", vault.name, vault.root.display()));
                 }
             }
@@ -44,15 +59,44 @@ impl Vault {
             }
             Command::Remove { name } => {
                 if !app.store.pages.remove_vault(&name)? {
-                    return Err(Error::invalid_params(format!(
-                        "no vault is called `{name}`; `notewell vault list` names them"
-                    )));
+                    return Err(unknown(&name));
                 }
                 out::say(format_args!(
                     "`{name}` is not read any more; its files were not touched."
                 ));
             }
+            Command::Rescan { name, accept_empty } => rescan(&app, name, accept_empty)?,
         }
         Ok(())
     }
+}
+
+fn rescan(app: &App, name: Option<String>, accept_empty: bool) -> Result<()> {
+    let mut vaults = app.sources.register_vaults()?;
+    if let Some(name) = &name {
+        vaults.retain(|vault| vault.name == *name);
+        if vaults.is_empty() {
+            return Err(unknown(name));
+        }
+    }
+    let bar = Bar::new();
+    for vault in &vaults {
+        let synced = match accept_empty {
+            true => app.sources.accept_empty(vault, &bar)?,
+            false => app.sources.sync_vault(vault, &bar)?,
+        };
+        bar.finish();
+        match app.sources.vault(&vault.name)?.and_then(|row| row.problem) {
+            Some(problem) => out::say(problem.tell(vault)),
+            None => out::say(format_args!(
+                "{}: {} new, {} changed, {} gone",
+                vault.name, synced.new, synced.changed, synced.gone
+            )),
+        }
+    }
+    Ok(())
+}
+
+fn unknown(name: &str) -> Error {
+    Error::invalid_params(format!("no vault is called `{name}`; `notewell vault list` names them"))
 }

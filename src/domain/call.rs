@@ -5,6 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -20,6 +21,22 @@ pub struct Silent;
 
 impl Progress for Silent {
     fn report(&self, _done: u64, _total: Option<u64>, _message: &str) {}
+}
+
+/// Joins a thread that should end soon. Returns `false` when it did not end within `limit`: it is
+/// left to itself, so that work stuck in the system cannot hold up a shutdown.
+pub fn join_within(thread: JoinHandle<()>, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while !thread.is_finished() {
+        if Instant::now() >= deadline {
+            tracing::warn!(thread = thread.thread().name(), "a thread did not end in time");
+            return false;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    // A panic was reported by the thread itself.
+    drop(thread.join());
+    true
 }
 
 /// Whether the caller still wants the answer. Long work asks between two steps.
@@ -54,5 +71,17 @@ impl Patience {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stuck_thread_is_not_waited_for() {
+        assert!(join_within(thread::spawn(|| {}), Duration::from_secs(60)));
+        let stuck = thread::spawn(|| thread::sleep(Duration::from_secs(3600)));
+        assert!(!join_within(stuck, Duration::from_millis(20)));
     }
 }

@@ -40,6 +40,9 @@ pub struct Document {
     pub free: bool,
     /// Found only when asked for (an archived card).
     pub archived: bool,
+    /// The text could not be read now, so `chunks` is empty: the passages that the index has of
+    /// this item stay.
+    pub unread: bool,
     pub chunks: Vec<Chunk>,
 }
 
@@ -61,6 +64,7 @@ impl Document {
             action: None,
             free: false,
             archived: false,
+            unread: false,
             chunks: Vec::new(),
         }
     }

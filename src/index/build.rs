@@ -22,8 +22,9 @@ use super::{
     generation::{Generation, Position},
     lease::Lease,
     schema,
+    view::View,
 };
-use crate::domain::{Error, Pid, Result, error::Doing};
+use crate::domain::{Chunk, Error, Pid, Result, error::Doing};
 
 /// Below this many items a thread costs more than it saves.
 const WORTH_THREADS: usize = 8;
@@ -34,6 +35,8 @@ pub(super) struct Build {
     pub(super) position: Option<Position>,
     /// When something was last written.
     pub(super) touched: Instant,
+    /// The build that this one replaces: items whose text cannot be read keep their passages.
+    pub(super) old: Option<View>,
     writer: IndexWriter,
     /// What the first fill has still to do, last first.
     todo: Option<Vec<Pid>>,
@@ -54,7 +57,7 @@ impl Build {
         let position = generation.position()?;
         let writer = generation.writer()?;
         let touched = Instant::now();
-        Ok(Self { lease, generation, position, touched, writer, todo: None, total: 0 })
+        Ok(Self { lease, generation, position, touched, old: None, writer, todo: None, total: 0 })
     }
 
     /// Brings at most about `limit` items in and commits.
@@ -121,9 +124,18 @@ impl Build {
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let writer = &self.writer;
         let fields = &self.generation.fields;
+        let (old, filling) = (self.old.as_ref(), self.todo.is_some());
         let put_one = |pid: Pid| -> Result<()> {
             let passages = match source.document(pid)? {
-                Some(document) => schema::documents(fields, &document)?,
+                // What this build has of it stays.
+                Some(document) if document.unread && old.is_none() && !filling => return Ok(()),
+                Some(mut document) => {
+                    if document.unread {
+                        document.chunks =
+                            old.map_or_else(|| Ok(Vec::new()), |old| kept(old, pid))?;
+                    }
+                    schema::documents(fields, &document)?
+                }
                 None => Vec::new(),
             };
             // In one go, so that an item's passages stand side by side in one segment: counting
@@ -179,10 +191,65 @@ impl Build {
     }
 }
 
+/// The passages that another build has of an item.
+fn kept(old: &View, pid: Pid) -> Result<Vec<Chunk>> {
+    let hits = old.passages_of(pid)?;
+    let chunks = hits.iter().map(|hit| {
+        let passage = old.passage(hit)?;
+        Ok(Chunk {
+            ordinal: hit.id.chunk,
+            toc_path: passage.toc_path,
+            text: passage.text,
+            range: passage.range,
+        })
+    });
+    chunks.collect()
+}
+
 pub(super) fn merge_policy() -> LogMergePolicy {
     let mut policy = LogMergePolicy::default();
     // Small edits merge among themselves, not with a big segment every time.
     policy.set_min_layer_size(1_000);
     policy.set_del_docs_ratio_before_merge(0.3);
     policy
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{
+        domain::Pid,
+        index::{
+            Index,
+            shelf::{Shelf, page},
+        },
+    };
+
+    fn passages(index: &Index, pid: i64) -> Vec<String> {
+        index.ensure_fresh(Duration::from_secs(60)).unwrap();
+        let view = index.view().unwrap();
+        let hits = view.passages_of(Pid(pid)).unwrap();
+        hits.iter().map(|hit| view.passage(hit).unwrap().text).collect()
+    }
+
+    #[test]
+    fn an_item_that_cannot_be_read_keeps_its_passages() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::default();
+        let texts = ["Tomatoes need water.", "Помидорам нужна вода.", "トマトには水が必要です。"];
+        shelf.put(page(1, "Garden", &texts));
+        let index = Index::open(folder.path(), shelf.source(), None).unwrap();
+        assert_eq!(passages(&index, 1), texts);
+        let mut unread = page(1, "Garden", &[]);
+        unread.unread = true;
+        shelf.put(unread);
+        assert_eq!(passages(&index, 1), texts, "a change that cannot be read changes nothing");
+        index.rebuild(&|_, _| {}).unwrap();
+        assert_eq!(passages(&index, 1), texts, "a rebuild takes them over");
+        shelf.put(page(1, "Garden", &["New."]));
+        assert_eq!(passages(&index, 1), ["New."]);
+        shelf.remove(1);
+        assert!(passages(&index, 1).is_empty());
+    }
 }

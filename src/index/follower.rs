@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::state::Index;
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Result, call::join_within, error::Doing};
 
 /// Changes that this process makes one upon the other are committed together: a commit costs more
 /// than they do. Its own searches do not wait for this, those of other processes hardly.
@@ -20,6 +20,8 @@ const GATHER_AT_MOST: Duration = Duration::from_millis(200);
 const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_millis(500);
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
+/// How long the thread is waited for at the end. A source that hangs must not hold up a shutdown.
+const STUCK: Duration = Duration::from_secs(10);
 /// The lease is let go after this long without a change.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -90,7 +92,7 @@ impl Drop for Follower {
         self.stop.store(true, Ordering::Release);
         self.wake();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            join_within(thread, STUCK);
         }
     }
 }

@@ -276,6 +276,7 @@ impl Index {
         progress: &dyn Fn(usize, usize),
     ) -> Result<()> {
         let mut build = Build::open(lease, Generation::open(&self.root, name)?)?;
+        build.old = Some(self.view()?);
         // The old build goes on following the log meanwhile: its lock is not held here.
         loop {
             let step = build.step(self.source.as_ref(), LARGE_STEP)?;
@@ -288,6 +289,7 @@ impl Index {
         }
         let mut writing = lock(&self.writing);
         while !build.step(self.source.as_ref(), LARGE_STEP)?.done {}
+        build.old = None;
         let builds = Builds(&self.root);
         builds.choose(name)?;
         let old = writing.take();

@@ -18,7 +18,7 @@ use super::{
     vectors::{Keys, VectorWriter, Vectors},
     view::View,
 };
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Result, call::join_within, error::Doing};
 
 /// Passages given to the model at once.
 const BATCH: usize = 16;
@@ -26,6 +26,8 @@ const BATCH: usize = 16;
 const ROUND: usize = 256;
 const TICK: Duration = Duration::from_millis(500);
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
+/// How long the thread is waited for at the end. A source that hangs must not hold up a shutdown.
+const STUCK: Duration = Duration::from_secs(10);
 /// The lease is let go after this long with nothing to do.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -66,7 +68,7 @@ impl Drop for Worker {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            let _ = thread.join();
+            join_within(thread, STUCK);
         }
     }
 }

@@ -2,7 +2,9 @@
 //! addresses, whatever the note holds. Wiki-links become links, embeds are shown one level deep.
 
 use std::{
+    cell::Cell,
     collections::{HashMap, HashSet},
+    fmt,
     sync::LazyLock,
 };
 
@@ -12,6 +14,7 @@ use pulldown_cmark::{
 };
 
 use super::{blocks::dialect, links::LinkTarget, note::Note, plain};
+use crate::domain::{Error, Result};
 
 /// What an embed shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,11 @@ pub trait Resolve {
     fn embed(&self, _target: &LinkTarget) -> Option<Embedded> {
         None
     }
+
+    /// The most bytes of HTML that a rendered text may have, embeds included.
+    fn limit(&self) -> usize {
+        usize::MAX
+    }
 }
 
 impl<F: Fn(&LinkTarget) -> Option<String>> Resolve for F {
@@ -39,16 +47,49 @@ impl<F: Fn(&LinkTarget) -> Option<String>> Resolve for F {
     }
 }
 
-/// Renders a whole text.
-pub fn render(markdown: &str, resolver: &dyn Resolve) -> String {
-    sanitise(&unsafe_html(markdown, &[], resolver, true))
+/// Renders a whole text. A result above [`Resolve::limit`] is an error.
+pub fn render(markdown: &str, resolver: &dyn Resolve) -> Result<String> {
+    whole(markdown, &[], resolver)
 }
 
 impl Note {
     /// Renders a part of this note (a section, a window): links that are defined elsewhere in the
     /// note still work.
-    pub fn html(&self, part: &str, resolver: &dyn Resolve) -> String {
-        sanitise(&unsafe_html(part, &self.blocks.definitions, resolver, true))
+    pub fn html(&self, part: &str, resolver: &dyn Resolve) -> Result<String> {
+        whole(part, &self.blocks.definitions, resolver)
+    }
+}
+
+fn whole(
+    markdown: &str,
+    definitions: &[(String, String)],
+    resolver: &dyn Resolve,
+) -> Result<String> {
+    let limit = resolver.limit();
+    // Half for what is embedded: a page that embeds too much is still a page.
+    let embeds = Cell::new(limit / 2);
+    let html = unsafe_html(markdown, definitions, resolver, Some(&embeds), limit);
+    let html = html.map(|html| sanitise(&html)).filter(|html| html.len() <= limit);
+    html.ok_or_else(|| {
+        Error::limit(format!(
+            "the note has more than {limit} bytes as HTML, more than `limits.result_bytes` allows; read a section with toc_path, or ask for `format: markdown` and max_tokens"
+        ))
+    })
+}
+
+/// Text that refuses to grow beyond a limit.
+struct Bounded {
+    text: String,
+    limit: usize,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.text.len().saturating_add(part.len()) > self.limit {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(part);
+        Ok(())
     }
 }
 
@@ -76,12 +117,15 @@ pub fn sanitise(html: &str) -> String {
     CLEANER.clean(html).to_string()
 }
 
+/// HTML that is not sanitised yet; `None` when it has more than `limit` bytes. `embeds` is the
+/// number of bytes that embeds may still take; without it embeds are links.
 fn unsafe_html(
     markdown: &str,
     definitions: &[(String, String)],
     resolver: &dyn Resolve,
-    embeds: bool,
-) -> String {
+    embeds: Option<&Cell<usize>>,
+    limit: usize,
+) -> Option<String> {
     let define = |link: BrokenLink<'_>| {
         let label = link.reference.to_lowercase();
         let at = definitions.binary_search_by(|(known, _)| known.as_str().cmp(&label)).ok()?;
@@ -94,15 +138,15 @@ fn unsafe_html(
     while at < events.len() {
         at = page.take(&events, at);
     }
-    let mut out = String::with_capacity(markdown.len() * 3 / 2);
-    html::push_html(&mut out, page.out.into_iter());
-    out
+    let mut out = Bounded { text: String::new(), limit };
+    html::write_html_fmt(&mut out, page.out.into_iter()).ok()?;
+    Some(out.text)
 }
 
 /// The events of one text on their way to HTML.
 struct Page<'a, 'r> {
     resolver: &'r dyn Resolve,
-    embeds: bool,
+    embeds: Option<&'r Cell<usize>>,
     out: Vec<Event<'a>>,
     ids: HashMap<String, usize>,
     taken: HashSet<String>,
@@ -115,7 +159,7 @@ struct Page<'a, 'r> {
 }
 
 impl<'a, 'r> Page<'a, 'r> {
-    fn new(len: usize, resolver: &'r dyn Resolve, embeds: bool) -> Self {
+    fn new(len: usize, resolver: &'r dyn Resolve, embeds: Option<&'r Cell<usize>>) -> Self {
         Self {
             resolver,
             embeds,
@@ -228,18 +272,34 @@ impl<'a, 'r> Page<'a, 'r> {
             events[at + 1..].iter().position(|event| matches!(event, Event::End(TagEnd::Image)));
         let next = inside.map_or(events.len(), |inside| at + 1 + inside + 1);
         let target = LinkTarget::wiki(dest);
-        let shown = if self.embeds { self.resolver.embed(&target) } else { None };
+        let budget = self.embeds.filter(|budget| budget.get() > 0);
+        let shown = budget.and_then(|_| self.resolver.embed(&target));
         match shown {
             Some(Embedded::Markdown(markdown)) => {
+                let left = budget.map_or(0, Cell::get);
+                let inner = unsafe_html(&markdown, &[], self.resolver, None, left);
+                let Some(inner) =
+                    inner.map(|inner| format!("<div class=\"embed\">\n{inner}</div>\n"))
+                else {
+                    // What does not fit is not tried again: rendering it costs as much each time.
+                    if let Some(budget) = budget {
+                        budget.set(0);
+                    }
+                    return self.left_out(&target, &text, next);
+                };
+                if let Some(budget) = budget {
+                    budget.set(left.saturating_sub(inner.len()));
+                }
                 let alone = matches!(self.out.last(), Some(Event::Start(Tag::Paragraph)))
                     && matches!(events.get(next), Some(Event::End(TagEnd::Paragraph)));
-                let inner = unsafe_html(&markdown, &[], self.resolver, false);
-                let inner = format!("<div class=\"embed\">\n{inner}</div>\n");
                 if alone {
                     self.out.pop();
                 }
                 self.out.push(Event::Html(inner.into()));
                 next + usize::from(alone)
+            }
+            None if self.embeds.is_some_and(|budget| budget.get() == 0) => {
+                self.left_out(&target, &text, next)
             }
             Some(Embedded::Image(src)) => {
                 self.out.push(Event::Start(Tag::Image {
@@ -253,15 +313,24 @@ impl<'a, 'r> Page<'a, 'r> {
                 next
             }
             None => {
-                match self.resolver.link(&target) {
-                    Some(href) => {
-                        self.raw(format!("<a href=\"{}\">{}</a>", escape(&href), escape(&text)))
-                    }
-                    None => self.raw(format!("<span class=\"missing\">{}</span>", escape(&text))),
-                }
+                self.link_to(&target, &text);
                 next
             }
         }
+    }
+
+    /// An embed as a link, or as plain text where it leads nowhere.
+    fn link_to(&mut self, target: &LinkTarget, text: &str) {
+        match self.resolver.link(target) {
+            Some(href) => self.raw(format!("<a href=\"{}\">{}</a>", escape(&href), escape(text))),
+            None => self.raw(format!("<span class=\"missing\">{}</span>", escape(text))),
+        }
+    }
+
+    fn left_out(&mut self, target: &LinkTarget, text: &str, next: usize) -> usize {
+        self.link_to(target, text);
+        self.raw(" (not shown here: this note embeds too much)");
+        next
     }
 
     /// `==marked==` where both marks stand in one stretch of text.
@@ -344,6 +413,46 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn render(markdown: &str, resolver: &dyn Resolve) -> String {
+        super::render(markdown, resolver).unwrap()
+    }
+
+    /// A vault where every embed shows a megabyte; counts how often it is asked for one.
+    struct Heavy(Cell<usize>);
+
+    impl Resolve for Heavy {
+        fn link(&self, target: &LinkTarget) -> Option<String> {
+            Some(format!("/p/{}", target.path))
+        }
+
+        fn embed(&self, _target: &LinkTarget) -> Option<Embedded> {
+            self.0.set(self.0.get() + 1);
+            Some(Embedded::Markdown("Text. ".repeat(170_000)))
+        }
+
+        fn limit(&self) -> usize {
+            4 << 20
+        }
+    }
+
+    #[test]
+    fn embeds_have_a_budget_and_what_is_left_out_is_said() {
+        let heavy = Heavy(Cell::new(0));
+        let html = render(&"![[Big]]\n\n".repeat(1000), &heavy);
+        assert!(html.len() < 4 << 20, "{}", html.len());
+        assert!(heavy.0.get() < 5, "{}", heavy.0.get());
+        assert_eq!(html.matches("<div class=\"embed\">").count(), 2);
+        assert_eq!(html.matches("this note embeds too much").count(), 998);
+        assert!(html.contains("<a href=\"/p/Big\">Big</a>"), "a link is left");
+    }
+
+    #[test]
+    fn a_page_above_the_limit_is_an_error() {
+        let heavy = Heavy(Cell::new(0));
+        let error = super::render(&"Длинный текст. ".repeat(400_000), &heavy).unwrap_err();
+        assert_eq!(error.code, crate::domain::Code::Limit);
+    }
 
     struct Vault;
 
@@ -465,7 +574,7 @@ mod tests {
         let text = "## A\n\nSee [the book][Книга].\n\n## B\n\n[книга]: https://x.y/z\n";
         let note = Note::parse(text, "t");
         let section = note.outline.find(&["A"]).unwrap();
-        let html = note.html(note.section(text, section), &Vault);
+        let html = note.html(note.section(text, section), &Vault).unwrap();
         assert!(html.contains("<a href=\"https://x.y/z\">the book</a>"), "{html}");
     }
 

@@ -78,7 +78,8 @@ impl Answer {
                 self.mentioned.join("`, `")
             ));
         }
-        if !self.unknown.is_empty() {
+        // Before the first look is done nothing can be said to be nowhere.
+        if !self.unknown.is_empty() && self.freshness.unread == 0 {
             notes.push(format!("not found anywhere: `{}`", self.unknown.join("`, `")));
         }
         if !self.unknown_filters.is_empty() {
@@ -109,7 +110,7 @@ impl Answer {
         }
         if self.freshness.unread > 0 {
             notes.push(
-                "a folder of notes is still being read; what changed in it lately may be missing, so ask again in a moment"
+                "the answer is behind: a folder of notes is still being read, and what changed in it lately may be missing; ask again in a moment"
                     .to_owned(),
             );
         }

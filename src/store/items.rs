@@ -27,6 +27,14 @@ impl Synced {
     }
 }
 
+impl std::ops::AddAssign for Synced {
+    fn add_assign(&mut self, more: Self) {
+        self.new += more.new;
+        self.changed += more.changed;
+        self.gone += more.gone;
+    }
+}
+
 pub trait Items: Send + Sync {
     fn get(&self, pid: Pid) -> Result<Option<Item>>;
 

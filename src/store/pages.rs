@@ -16,6 +16,29 @@ pub struct VaultRow {
     pub root: PathBuf,
     pub poll: bool,
     pub seen: Option<Timestamp>,
+    /// Why it could not be read at the last look. Its notes stay in the library meanwhile.
+    pub problem: Option<VaultProblem>,
+}
+
+/// Why a vault was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VaultProblem {
+    /// The folder is not there or cannot be listed; the sentence says why.
+    Unreadable(String),
+    /// The folder had notes and has none now. Perhaps a drive is not mounted; until a person says
+    /// that the notes are gone, they are not.
+    Empty,
+}
+
+/// A file of a vault that is not in the library, or not as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skipped {
+    pub vault: String,
+    pub path: String,
+    /// One word, as `vault::Reason::kind` gives it; empty for what an older version recorded.
+    pub kind: String,
+    /// A sentence.
+    pub reason: String,
 }
 
 /// A page as it was when last read.
@@ -39,6 +62,9 @@ pub struct Facts {
     /// The headings of its first level, for an overview.
     #[serde(default)]
     pub toc: Vec<String>,
+    /// How long reading it took, when that was long enough to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_ms: Option<u64>,
 }
 
 /// One thing that happened to a page.
@@ -56,6 +82,10 @@ pub enum PageChange {
         mtime_ns: i64,
     },
     Gone {
+        pid: Pid,
+    },
+    /// It could not be read for a while and can again: logged, so that the index reads it.
+    Readable {
         pid: Pid,
     },
 }
@@ -79,7 +109,11 @@ pub trait Pages: Send + Sync {
     /// Forgets a vault; its pages leave the library, its files stay where they are.
     fn remove_vault(&self, name: &str) -> Result<bool>;
 
+    /// Records a look that read the vault.
     fn mark_seen(&self, vault: &str, when: Timestamp) -> Result<()>;
+
+    /// Records a look that could not read the vault, or that nothing is wrong any more.
+    fn set_problem(&self, vault: &str, problem: Option<&VaultProblem>) -> Result<()>;
 
     fn get(&self, pid: Pid) -> Result<Option<PageRow>>;
 
@@ -87,6 +121,12 @@ pub trait Pages: Send + Sync {
 
     /// Every live page of a vault, by path.
     fn of_vault(&self, vault: &str) -> Result<Vec<PageRow>>;
+
+    /// Live pages of a vault whose content has one of these hashes.
+    fn with_content(&self, vault: &str, hashes: &[[u8; 32]]) -> Result<Vec<PageRow>>;
+
+    /// How many live pages a vault has.
+    fn count_of(&self, vault: &str) -> Result<u64>;
 
     /// Live pages by pid, after `after`; with `only_free`, those that everybody may see.
     fn list(&self, after: Option<Pid>, limit: usize, only_free: bool) -> Result<Vec<PageRow>>;
@@ -97,9 +137,15 @@ pub trait Pages: Send + Sync {
     /// Applies changes and logs them, in one transaction. Order matters: a move frees its old path.
     fn apply(&self, changes: &[PageChange]) -> Result<Synced>;
 
-    /// What a walk left out, and why: replaces what was there for that vault.
-    fn set_skipped(&self, vault: &str, skipped: &[(String, String)]) -> Result<()>;
+    /// What a walk left out: replaces what was recorded for that vault, or, with `looked_at`, for
+    /// these paths of it.
+    fn set_skipped(
+        &self,
+        vault: &str,
+        looked_at: Option<&[String]>,
+        skipped: &[Skipped],
+    ) -> Result<()>;
 
-    /// `(vault, path, reason)`.
-    fn skipped(&self) -> Result<Vec<(String, String, String)>>;
+    /// Every file that was left out, by vault and path.
+    fn skipped(&self) -> Result<Vec<Skipped>>;
 }

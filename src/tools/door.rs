@@ -92,7 +92,14 @@ fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> 
     if !toolsets.with(&cx.app.config.toolsets).has(Toolset::Vault) {
         return Err(no_such_tool(name));
     }
-    let method = cx.app.method(name, &cx.view())?.ok_or_else(|| no_such_tool(name))?;
+    let looked = cx.app.await_first_look();
+    let method = cx.app.method(name, &cx.view())?.ok_or_else(|| match looked {
+        true => no_such_tool(name),
+        false => Error::not_found(format!(
+            "{}; the notes are still being read, so try again in a moment",
+            no_such_tool(name).message
+        )),
+    })?;
     let mut arguments = object(arguments)?;
     arguments::check(&arguments, &method.schema())?;
     arguments.retain(|_, value| !value.is_null());

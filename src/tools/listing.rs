@@ -78,6 +78,7 @@ pub fn list(
     });
     let mut listed: Vec<Listed> = built_in.collect();
     if toolsets.with(&app.config.toolsets).has(Toolset::Vault) {
+        app.await_first_look();
         let methods = app.methods(&cx.view())?;
         listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(
             |method| Listed {

@@ -16,6 +16,6 @@ pub mod write;
 pub use page::page;
 pub use read::{Reason, Stamp, TextFile, locate, read};
 pub use resolve::LinkIndex;
-pub use walk::{Found, Skipped, Walk, walk};
+pub use walk::{Found, Scope, Skipped, Walk, walk};
 pub use watch::{Change, Watch, watch};
 pub use write::{replace, write};

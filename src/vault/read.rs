@@ -20,13 +20,46 @@ const ATTEMPTS: u32 = 5;
 /// Why a file of the vault is not a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    NotUtf8 { at: usize },
+    NotUtf8 {
+        at: usize,
+    },
     Binary,
-    TooLarge { size: u64, limit: u64 },
+    TooLarge {
+        size: u64,
+        limit: u64,
+    },
     Unreadable(String),
+    /// It is not there. Whether it is gone for good is for a look at the whole vault to say.
+    Absent,
     Name(&'static str),
     SymbolicLink,
+    /// A pipe, a socket or a device.
+    Special(&'static str),
 }
+
+impl Reason {
+    /// One word for the kind of reason, for a program to tell them apart.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Reason::NotUtf8 { .. } => "encoding",
+            Reason::Binary => "binary",
+            Reason::TooLarge { .. } => "size",
+            Reason::Unreadable(_) => UNREADABLE,
+            Reason::Absent => "absent",
+            Reason::Name(_) => "name",
+            Reason::SymbolicLink => "symlink",
+            Reason::Special(_) => "special",
+        }
+    }
+
+    /// Whether the file may still hold what it held: nobody can say while it cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self, Reason::Unreadable(_))
+    }
+}
+
+/// The kind of [`Reason::Unreadable`].
+pub const UNREADABLE: &str = "unreadable";
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,15 +72,20 @@ impl fmt::Display for Reason {
                 write!(f, "too large: {size} bytes, where the limit is {limit}")
             }
             Reason::Unreadable(why) => write!(f, "cannot be read: {why}"),
+            Reason::Absent => f.write_str("is not there"),
             Reason::Name(why) => write!(f, "its name {why}; rename it to have it found"),
             Reason::SymbolicLink => f.write_str("a symbolic link, which is not followed"),
+            Reason::Special(what) => write!(f, "{what}, not a regular file"),
         }
     }
 }
 
 impl From<io::Error> for Reason {
     fn from(error: io::Error) -> Self {
-        Reason::Unreadable(error.to_string())
+        match error.kind() {
+            io::ErrorKind::NotFound => Reason::Absent,
+            _ => Reason::Unreadable(error.to_string()),
+        }
     }
 }
 
@@ -78,12 +116,55 @@ pub struct TextFile {
     pub hash: [u8; 32],
 }
 
+/// What a file is when it is no regular file.
+pub fn special(kind: fs::FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return "a named pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+    }
+    if kind.is_dir() { "a folder" } else { "a special file" }
+}
+
+/// Opens a regular file. Never waits: a pipe without a writer, or a file that became one since it
+/// was listed, is refused.
+fn open(file: &Path) -> Result<File, Reason> {
+    let kind = fs::symlink_metadata(file)?.file_type();
+    if kind.is_symlink() {
+        return Err(Reason::SymbolicLink);
+    }
+    if !kind.is_file() {
+        return Err(Reason::Special(special(kind)));
+    }
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC);
+    }
+    let handle = options.open(file)?;
+    let kind = handle.metadata()?.file_type();
+    if !kind.is_file() {
+        return Err(Reason::Special(special(kind)));
+    }
+    Ok(handle)
+}
+
 /// Reads a file whole. One that changes meanwhile is read again; if it does not come to rest, what
 /// was read last carries the stamp from before, so that the next look reads it once more.
 pub fn read(file: &Path, limit: u64) -> Result<TextFile, Reason> {
     let mut attempt = 1;
     loop {
-        let mut handle = File::open(file)?;
+        let mut handle = open(file)?;
         let before = Stamp::of(&handle.metadata()?);
         if before.size > limit {
             return Err(Reason::TooLarge { size: before.size, limit });
@@ -173,7 +254,23 @@ mod tests {
         let zero = file(folder.path(), "b.md", b"a\0b");
         assert_eq!(read(&zero, 100), Err(Reason::Binary));
         assert_eq!(read(&zero, 2), Err(Reason::TooLarge { size: 3, limit: 2 }));
-        assert!(matches!(read(&folder.path().join("c.md"), 9), Err(Reason::Unreadable(_))));
+        assert_eq!(read(&folder.path().join("c.md"), 9), Err(Reason::Absent));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_a_socket_and_a_link_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.md");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert_eq!(read(&pipe, 100), Err(Reason::Special("a named pipe")));
+        let socket = folder.path().join("socket.md");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert_eq!(read(&socket, 100), Err(Reason::Special("a socket")));
+        let link = folder.path().join("link.md");
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        assert_eq!(read(&link, 100_000), Err(Reason::SymbolicLink));
     }
 
     #[test]

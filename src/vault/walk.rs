@@ -1,10 +1,13 @@
 //! Every note of a vault, by name, size and time; and every file that is left out, with the reason.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use ignore::WalkBuilder;
 
-use super::read::{Reason, Stamp};
+use super::read::{Reason, Stamp, special};
 use crate::domain::{Error, Result, VaultPath, error::Doing};
 
 /// Folders of tools, not of the author.
@@ -35,16 +38,52 @@ pub struct Walk {
     pub skipped: Vec<Skipped>,
 }
 
-/// Lists a vault. `.gitignore` is honoured whether or not there is a repository; symbolic links are
-/// not followed; files over `limit` bytes are left out. A folder that is not there is an error, so
-/// that an unmounted drive is never taken for a vault whose notes are all gone.
-pub fn walk(root: &Path, limit: u64) -> Result<Walk> {
+/// What part of a vault to list.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Files over this many bytes are left out.
+    pub limit: u64,
+    /// Folders that belong to other vaults, absolute.
+    pub without: Vec<PathBuf>,
+    /// Only these paths, relative to the vault. The rules that hold for a whole walk hold for them.
+    pub only: Option<Vec<PathBuf>>,
+}
+
+impl Scope {
+    /// The whole vault.
+    pub fn whole(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Whether the walk has to look at a path: `only` names it, something above it or below it.
+    fn filter(&self, root: &Path) -> impl Fn(&Path) -> bool + Send + Sync + 'static {
+        let without: HashSet<PathBuf> = self.without.iter().cloned().collect();
+        let only = self.only.as_ref().map(|paths| {
+            let mut wanted = HashSet::new();
+            for path in paths {
+                let path = root.join(path);
+                let above = path.ancestors().skip(1).take_while(|above| above.starts_with(root));
+                wanted.extend(above.map(Path::to_owned));
+                wanted.insert(path);
+            }
+            wanted
+        });
+        move |path| !without.contains(path) && only.as_ref().is_none_or(|only| only.contains(path))
+    }
+}
+
+/// Lists a vault, or the part of it that `scope` names. `.gitignore` is honoured whether or not
+/// there is a repository; symbolic links are not followed. A folder that is not there is an error,
+/// so that an unmounted drive is never taken for a vault whose notes are all gone.
+pub fn walk(root: &Path, scope: &Scope) -> Result<Walk> {
+    let limit = scope.limit;
     let root = root.canonicalize().doing(format_args!("open the vault `{}`", root.display()))?;
     if !root.is_dir() {
         return Err(Error::internal(format!("the vault `{}` is not a folder", root.display())));
     }
     let mut walk = Walk::default();
     let tools = |name: &std::ffi::OsStr| IGNORED.iter().any(|ignored| name == *ignored);
+    let wanted = scope.filter(&root);
     let entries = WalkBuilder::new(&root)
         .hidden(false)
         .ignore(false)
@@ -52,7 +91,9 @@ pub fn walk(root: &Path, limit: u64) -> Result<Walk> {
         .require_git(false)
         .parents(false)
         .follow_links(false)
-        .filter_entry(move |entry| entry.depth() == 0 || !tools(entry.file_name()))
+        .filter_entry(move |entry| {
+            entry.depth() == 0 || (!tools(entry.file_name()) && wanted(entry.path()))
+        })
         .build();
     for entry in entries {
         match entry {
@@ -87,8 +128,11 @@ impl Walk {
             }
             return;
         }
-        if !kind.is_file() || !is_note(path) {
+        if !is_note(path) || kind.is_dir() {
             return;
+        }
+        if !kind.is_file() {
+            return skip(Reason::Special(special(kind)));
         }
         let Some(name) = relative.to_str() else { return skip(Reason::Name("is not UTF-8")) };
         let parsed = if cfg!(windows) {
@@ -104,6 +148,9 @@ impl Walk {
                 skip(Reason::TooLarge { size: metadata.len(), limit });
             }
             Ok(metadata) => {
+                if let Some(error) = refusal(path, &metadata) {
+                    return skip(Reason::Unreadable(error.to_string()));
+                }
                 let stamp = Stamp::of(&metadata);
                 self.files.push(Found { path: name, file: path.to_owned(), stamp });
             }
@@ -143,6 +190,23 @@ impl Walk {
             twin
         });
     }
+}
+
+/// Why a file may not be read, found out before its content is needed. Only a file that not
+/// everybody may read is opened for it.
+#[cfg(unix)]
+fn refusal(file: &Path, metadata: &std::fs::Metadata) -> Option<std::io::Error> {
+    use std::os::unix::fs::PermissionsExt;
+    if metadata.permissions().mode() & 0o444 == 0o444 {
+        return None;
+    }
+    let error = std::fs::File::open(file).err()?;
+    (error.kind() == std::io::ErrorKind::PermissionDenied).then_some(error)
+}
+
+#[cfg(not(unix))]
+fn refusal(_file: &Path, _metadata: &std::fs::Metadata) -> Option<std::io::Error> {
+    None
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {
@@ -198,7 +262,7 @@ mod tests {
         ]);
         let mut rules = File::create(vault.path().join(".gitignore")).unwrap();
         rules.write_all(b"drafts/\n*.tmp.md\n").unwrap();
-        let walk = walk(vault.path(), 1000).unwrap();
+        let walk = walk(vault.path(), &Scope::whole(1000)).unwrap();
         assert_eq!(
             names(&walk),
             ["A.MD", "_private/c.md", "b.md", "Дневник/май.md", "日記/五月.md"]
@@ -208,10 +272,27 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_listed_by_the_rules_of_the_whole() {
+        let vault = vault(&["a.md", "drafts/b.md", "x/c.md", "x/d.md", ".trash/e.md", "in/f.md"]);
+        File::create(vault.path().join(".gitignore")).unwrap().write_all(b"drafts/\n").unwrap();
+        File::create(vault.path().join("x/.gitignore")).unwrap().write_all(b"d.md\n").unwrap();
+        let all = ["a.md", "drafts/b.md", "x/c.md", "x/d.md", ".trash/e.md", "in/f.md", "no.md"];
+        let root = vault.path().canonicalize().unwrap();
+        let mut scope = Scope::whole(1000);
+        scope.without = vec![root.join("in")];
+        let whole = walk(vault.path(), &scope).unwrap();
+        assert_eq!(names(&whole), ["a.md", "x/c.md"]);
+        scope.only = Some(all.map(PathBuf::from).to_vec());
+        assert_eq!(walk(vault.path(), &scope).unwrap(), whole);
+        scope.only = Some(vec![PathBuf::from("x/c.md")]);
+        assert_eq!(names(&walk(vault.path(), &scope).unwrap()), ["x/c.md"]);
+    }
+
+    #[test]
     fn a_missing_vault_is_an_error_and_not_an_empty_one() {
         let vault = vault(&["a.md"]);
-        assert!(walk(&vault.path().join("nowhere"), 1000).is_err());
-        assert!(walk(&vault.path().join("a.md"), 1000).is_err());
+        assert!(walk(&vault.path().join("nowhere"), &Scope::whole(1000)).is_err());
+        assert!(walk(&vault.path().join("a.md"), &Scope::whole(1000)).is_err());
     }
 
     #[cfg(unix)]
@@ -223,7 +304,7 @@ mod tests {
         File::create(at.join("big/d.md")).unwrap().set_len(2000).unwrap();
         std::os::unix::fs::symlink(outside.path(), at.join("out")).unwrap();
         std::os::unix::fs::symlink(outside.path().join("secret.md"), at.join("s.md")).unwrap();
-        let walk = walk(at, 1000).unwrap();
+        let walk = walk(at, &Scope::whole(1000)).unwrap();
         assert_eq!(names(&walk), ["a.md", "が.md"]);
         let reasons: Vec<String> = walk
             .skipped

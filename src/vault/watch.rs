@@ -20,7 +20,7 @@ use super::{
     read::Stamp,
     walk::{self, IGNORED, TEMPORARY},
 };
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Result, call::join_within, error::Doing};
 
 /// What to look at again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,10 @@ impl Default for Options {
     }
 }
 
-/// Follows as long as it lives. Dropping it waits for a callback that is running.
+/// How long a callback that is running is waited for. One that hangs on a dead mount is left alone.
+const STUCK: Duration = Duration::from_secs(5);
+
+/// Follows as long as it lives. Dropping it waits for a callback that is running, within reason.
 #[derive(Debug)]
 pub struct Watch {
     /// Whether the folder is looked at in turns, and why.
@@ -118,7 +121,7 @@ impl Drop for Watch {
             let _ = stop.send(Signal::Stop);
         }
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            join_within(thread, STUCK);
         }
     }
 }
@@ -270,7 +273,9 @@ fn poll(
         let changed = new.iter().filter(|(path, stamp)| old.get(*path) != Some(stamp));
         let removed = old.keys().filter(|path| !new.contains_key(*path));
         let notes = changed.map(|(path, _)| path).chain(removed).cloned().collect();
-        if let Some(change) = (Heap { notes, rescan: false }).change(options.bulk) {
+        // Every note gone at once may be a drive that was unmounted: the whole look decides.
+        let rescan = new.is_empty() && !old.is_empty();
+        if let Some(change) = (Heap { notes, rescan }).change(options.bulk) {
             on_change(change);
         }
         before = now;
@@ -278,7 +283,7 @@ fn poll(
 }
 
 fn stamps(root: &Path) -> Option<HashMap<PathBuf, Stamp>> {
-    let walk = walk::walk(root, u64::MAX).ok()?;
+    let walk = walk::walk(root, &walk::Scope::whole(u64::MAX)).ok()?;
     let relative = |file: &Path| file.strip_prefix(root).unwrap_or(file).to_owned();
     Some(walk.files.into_iter().map(|found| (relative(&found.file), found.stamp)).collect())
 }

@@ -30,6 +30,7 @@ mod privacy;
 mod prompts;
 mod readme;
 mod query;
+mod reading;
 mod search;
 mod shell;
 mod sse;
@@ -37,3 +38,5 @@ mod stdio;
 mod support;
 mod tools;
 mod vault_counts;
+#[cfg(unix)]
+mod vault_trouble;

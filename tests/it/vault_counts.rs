@@ -47,7 +47,7 @@ fn manifest(file: &Path) -> BTreeMap<String, Counts> {
 
 /// Reads a vault and compares it with its manifest; answers what was left out.
 fn check(root: &Path, expected: &BTreeMap<String, Counts>) -> Vec<(String, Reason)> {
-    let walk = vault::walk(root, LIMIT).unwrap();
+    let walk = vault::walk(root, &vault::Scope::whole(LIMIT)).unwrap();
     let mut left_out: Vec<(String, Reason)> =
         walk.skipped.into_iter().map(|skipped| (skipped.path, skipped.reason)).collect();
     let mut counted = BTreeMap::new();

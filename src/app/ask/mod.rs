@@ -260,7 +260,14 @@ impl App {
             provider: self.provider_for(view.caller),
             in_full: view.caller.is_owner(),
         };
-        asker.answer(&Asked { question, filters: &filters, without: None })
+        let mut reply = asker.answer(&Asked { question, filters: &filters, without: None })?;
+        let notices = self.notices(view)?;
+        if view.caller.is_owner() && self.is_empty_library()? {
+            // Nothing can be missing from a library that has nothing.
+            reply.notes.clear();
+        }
+        reply.notes.extend(notices);
+        Ok(reply)
     }
 
     /// The language model, for those who may spend the owner's money: not for passers-by.

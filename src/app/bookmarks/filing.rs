@@ -22,14 +22,22 @@ impl App {
         if let Some(enricher) = &*known {
             return Ok(enricher.clone());
         }
-        let file = &self.config.bookmarks.taxonomy;
-        let taxonomy = match file.as_os_str().is_empty() {
-            true => Taxonomy::built_in()?,
-            false => Taxonomy::open(file)?,
-        };
-        let enricher = Arc::new(Enricher::new(taxonomy, self.passage_embedder()));
+        let enricher = Arc::new(Enricher::new(self.taxonomy()?, self.passage_embedder()));
         *known = Some(enricher.clone());
         Ok(enricher)
+    }
+
+    fn taxonomy(&self) -> Result<Taxonomy> {
+        let file = &self.config.bookmarks.taxonomy;
+        match file.as_os_str().is_empty() {
+            true => Taxonomy::built_in(),
+            false => Taxonomy::open(file),
+        }
+    }
+
+    /// The categories that there are.
+    pub fn category_names(&self) -> Result<Vec<String>> {
+        Ok(self.taxonomy()?.names().to_vec())
     }
 
     /// Judges bookmarks, on all cores, and says what each is filed under.

@@ -1,33 +1,30 @@
 //! Findings about vaults and their pages.
 
 use super::Finding;
-use crate::{app::App, domain::Result};
+use crate::{
+    app::{App, methods::OWNER, vaults::NO_VAULT},
+    domain::Result,
+    markdown::template::{self, Part},
+    store::pages::{PageRow, Skipped, VaultProblem, VaultRow},
+};
 
 impl App {
     pub(super) fn check_vaults(&self, findings: &mut Vec<Finding>) -> Result<()> {
         let vaults = self.store.pages.vaults()?;
         if vaults.is_empty() {
             findings.push(Finding::note(
-                "this library has no vault",
-                "name a folder of Markdown notes with `--vault DIR` once; it is remembered",
+                NO_VAULT,
+                "the folder stays as it is: it is read in place and remembered",
             ));
         }
-        for vault in vaults.iter().filter(|vault| !vault.root.is_dir()) {
-            findings.push(Finding::wrong(
-                format!("the folder of the vault `{}` is not there: {}", vault.name, vault.root.display()),
-                "mount or restore it (its notes stay in the library as they were), or end it with `notewell vault remove`",
-            ));
-        }
-        for (vault, path, reason) in self.store.pages.skipped()? {
-            findings.push(Finding::wrong(
-                format!("`{path}` in the vault `{vault}` is left out: {reason}"),
-                "save it as UTF-8 text, make it readable, or name it in `.gitignore`",
-            ));
-        }
+        findings.extend(vaults.iter().filter_map(unreadable));
+        findings.extend(vaults.iter().filter_map(|vault| nested(vault, &vaults)));
+        findings.extend(self.store.pages.skipped()?.iter().map(left_out));
         Ok(())
     }
 
     pub(super) fn check_pages(&self, findings: &mut Vec<Finding>) -> Result<()> {
+        let categories = self.category_names().unwrap_or_default();
         for row in self.store.pages.list(None, usize::MAX >> 1, false)? {
             for problem in &row.facts.page.problems {
                 findings.push(Finding::wrong(
@@ -35,6 +32,13 @@ impl App {
                     "mend the frontmatter; the note is in the library, with that block as text if it cannot be read",
                 ));
             }
+            if let Some(ms) = row.facts.slow_ms {
+                findings.push(Finding::note(
+                    format!("`{}` took {:.1} s to read", row.path, ms as f64 / 1000.0),
+                    "split it into smaller notes, if it is edited often",
+                ));
+            }
+            findings.extend(unknown_category(&row, &categories));
         }
         for (path, problem) in self.method_problems()? {
             findings.push(Finding::wrong(
@@ -42,6 +46,103 @@ impl App {
                 "change `mcp_method` in its frontmatter",
             ));
         }
+        for row in self.store.pages.methods()? {
+            findings.extend(self.missing_includes(&row));
+        }
         Ok(())
     }
+
+    /// What a method includes with `{{note:…}}` and cannot find.
+    fn missing_includes(&self, row: &PageRow) -> Vec<Finding> {
+        let Ok(file) = self.sources.page_text(row) else { return Vec::new() };
+        let missing = template::parse(&file.text).into_iter().filter_map(|part| match part {
+            Part::Note { path, heading, default: None, whole } => {
+                let error = self.section_text(path, heading, &OWNER).err()?;
+                Some(Finding::wrong(
+                    format!("`{}` includes `{whole}`, which cannot be found: {}", row.path, error.message),
+                    "mend the path or the heading, or give it a default: `{{note:PATH#Heading|text}}`",
+                ))
+            }
+            _ => None,
+        });
+        missing.collect()
+    }
+}
+
+fn unreadable(vault: &VaultRow) -> Option<Finding> {
+    let (name, root) = (&vault.name, vault.root.display());
+    match &vault.problem {
+        Some(VaultProblem::Empty) => Some(Finding::wrong(
+            format!(
+                "the vault `{name}` had notes and its folder is empty now: {root}; its notes are kept as they were"
+            ),
+            format!(
+                "mount or restore the folder; if the notes are gone for good, `notewell vault rescan --accept-empty {name}`"
+            ),
+        )),
+        Some(VaultProblem::Unreadable(why)) => Some(Finding::wrong(
+            format!("the vault `{name}` cannot be read: {why}"),
+            format!(
+                "mount or restore {root} or make it readable (its notes stay in the library as they were), or end it with `notewell vault remove {name}`"
+            ),
+        )),
+        None if !vault.root.is_dir() => Some(Finding::wrong(
+            format!("the folder of the vault `{name}` is not there: {root}"),
+            format!(
+                "mount or restore it (its notes stay in the library as they were), or end it with `notewell vault remove {name}`"
+            ),
+        )),
+        None => None,
+    }
+}
+
+fn nested(vault: &VaultRow, vaults: &[VaultRow]) -> Option<Finding> {
+    let around = vaults
+        .iter()
+        .filter(|other| other.root != vault.root && vault.root.starts_with(&other.root))
+        .max_by_key(|other| other.root.components().count())?;
+    Some(Finding::note(
+        format!("the vault `{}` lies inside the vault `{}`", vault.name, around.name),
+        format!(
+            "its notes belong to `{}` alone; to have them in `{}`, run `notewell vault remove {}`",
+            vault.name, around.name, vault.name
+        ),
+    ))
+}
+
+fn left_out(file: &Skipped) -> Finding {
+    let Skipped { vault, path, kind, reason } = file;
+    let what = format!("`{path}` in the vault `{vault}` is left out: {reason}");
+    match kind.as_str() {
+        "symlink" => Finding::note(
+            what,
+            "put the file or folder itself there, or add the folder that it leads to as a vault",
+        ),
+        "special" => Finding::note(what, "move it out of the vault, or name it in `.gitignore`"),
+        "unreadable" => Finding::wrong(
+            format!("`{path}` in the vault `{vault}` {reason}"),
+            "make it readable for this account; what was read of it before can still be found",
+        ),
+        "size" => Finding::wrong(what, "split it, or raise `limits.note_bytes` in the config"),
+        "name" => Finding::wrong(what, "rename it"),
+        "encoding" => Finding::wrong(what, "save it as UTF-8 text"),
+        _ => Finding::wrong(
+            what,
+            "save it as UTF-8 text, make it readable, or name it in `.gitignore`",
+        ),
+    }
+}
+
+fn unknown_category(row: &PageRow, known: &[String]) -> Option<Finding> {
+    let category = row.facts.page.extra.get("category")?.as_str()?;
+    let is_known = known.iter().any(|name| name.to_lowercase() == category.to_lowercase());
+    (!known.is_empty() && !is_known).then(|| {
+        Finding::note(
+            format!(
+                "`{}` has the category `{category}`, which the taxonomy does not have",
+                row.path
+            ),
+            format!("it can be filtered by as it is; the categories are: {}", known.join(", ")),
+        )
+    })
 }

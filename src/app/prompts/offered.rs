@@ -63,6 +63,7 @@ impl App {
             arguments: stored.prompt.arguments.clone(),
         });
         let mut offered: Vec<Offered> = own.collect();
+        self.await_first_look();
         for method in self.methods(view)? {
             let taken = || named(&library, &method.name).is_some();
             if method.name != INITIALIZE && is_after(&method.name) && !taken() {
@@ -102,6 +103,7 @@ impl App {
             }
             return Ok(Rendered { description: stored.prompt.description.clone(), messages });
         }
+        self.await_first_look();
         let Some(method) = self.method(name, view)? else {
             if name.is_empty() {
                 self.prompts.get(name)?;

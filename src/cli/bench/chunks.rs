@@ -280,7 +280,7 @@ fn page(corpus: &Corpus, pid: i64, version: u64) -> Result<NewPage> {
     hash[..8].copy_from_slice(&pid.to_le_bytes());
     hash[8..16].copy_from_slice(&version.to_le_bytes());
     let toc = document.chunks.iter().flat_map(|chunk| chunk.toc_path.clone()).collect();
-    let facts = Facts { page, links: Vec::new(), toc };
+    let facts = Facts { page, links: Vec::new(), toc, slow_ms: None };
     Ok(NewPage { vault: VAULT.into(), path: document.path, size: 1, mtime_ns: 1, hash, facts })
 }
 

@@ -89,7 +89,7 @@ fn restart(config: &Config) -> Result<App> {
 
 /// The notes of a vault, copied: their paths and their bytes.
 fn copy(original: &Path, to: &Path, bar: &dyn Progress) -> Result<(Vec<PathBuf>, u64)> {
-    let walk = vault::walk(original, Config::default().limits.note_bytes)?;
+    let walk = vault::walk(original, &vault::Scope::whole(Config::default().limits.note_bytes))?;
     let (mut paths, mut bytes) = (Vec::new(), 0);
     for (number, found) in walk.files.iter().enumerate() {
         let path = PathBuf::from(found.path.as_str());

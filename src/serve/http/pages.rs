@@ -11,6 +11,7 @@ use super::{Site, html};
 use crate::{
     app::{App, notes::NoteRef, rendering::Links},
     domain::{Code, Result},
+    markdown::template::{self, Part},
     serve::mcp::Link,
 };
 
@@ -29,6 +30,9 @@ pub async fn show(
     match page {
         Ok(Ok(page)) => html::answer(page),
         Ok(Err(error)) if error.code == Code::InvalidParams => nothing(),
+        Ok(Err(error)) if error.code == Code::Limit => {
+            (StatusCode::PAYLOAD_TOO_LARGE, format!("{}\n", error.message)).into_response()
+        }
         Ok(Err(error)) => {
             tracing::error!(error = ?error, "could not show a note");
             (StatusCode::INTERNAL_SERVER_ERROR, "the note could not be read; the log says why\n")
@@ -44,10 +48,18 @@ fn render(app: &App, link: &Link, path: String) -> Result<String> {
     let opened = app.open_note(&reference, &view)?;
     let links = Links::new(app, view, opened.page.as_ref())?;
     let body = opened.text.get(opened.note.body..).unwrap_or_default();
-    Ok(include_str!("../../../assets/note.html")
-        .replace("{{title}}", &html::escape(&opened.title))
-        .replace("{{path}}", &html::escape(&opened.path))
-        .replace("{{body}}", &opened.note.html(body, &links)))
+    let body = opened.note.html(body, &links)?;
+    // One pass: what a title or a note says is never read as a placeholder.
+    template::render(include_str!("../../../assets/note.html"), |part| {
+        Ok(match part {
+            Part::Variable { name: "title", .. } => html::escape(&opened.title).into(),
+            Part::Variable { name: "path", .. } => html::escape(&opened.path).into(),
+            Part::Variable { name: "body", .. } => body.as_str().to_owned().into(),
+            Part::Variable { whole, .. } | Part::Note { whole, .. } | Part::Text(whole) => {
+                whole.into()
+            }
+        })
+    })
 }
 
 fn nothing() -> Response {

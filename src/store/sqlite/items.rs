@@ -120,22 +120,30 @@ pub(super) fn lookup(db: &Connection, kind: Kind, key: &str) -> rusqlite::Result
         .optional()
 }
 
-/// The one item of that content that went, when there is just one.
-pub(super) fn sole_gone(
+/// The item that went and comes back under another key: of those with this content the last one
+/// of the same file name, or else the only one there is.
+pub(super) fn returning(
     tx: &Transaction<'_>,
     kind: Kind,
+    key: &str,
     stamp: i64,
 ) -> rusqlite::Result<Option<Pid>> {
-    let found: Vec<i64> = tx
+    let gone: Vec<(i64, String)> = tx
         .prepare_cached(
-            "SELECT pid FROM items WHERE kind = ?1 AND stamp = ?2 AND gone = 1 LIMIT 2",
+            "SELECT i.pid, i.key FROM items i LEFT JOIN changes c ON c.pid = i.pid
+             WHERE i.kind = ?1 AND i.stamp = ?2 AND i.gone = 1
+             ORDER BY c.seq DESC LIMIT 100",
         )?
-        .query_map(params![kind.as_str(), stamp], |row| row.get(0))?
+        .query_map(params![kind.as_str(), stamp], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(match found.as_slice() {
-        [only] => Some(Pid(*only)),
-        _ => None,
-    })
+    // A key that was given up to another item has its number behind a NUL.
+    let name = |key: &str| {
+        let key = key.split('\0').next().unwrap_or_default();
+        key.rsplit('/').next().unwrap_or_default().to_owned()
+    };
+    let same = gone.iter().find(|(_, other)| name(other) == name(key));
+    let only = if let [only] = gone.as_slice() { Some(only) } else { None };
+    Ok(same.or(only).map(|(pid, _)| Pid(*pid)))
 }
 
 /// Puts an item in the registry, reviving a buried one; logs it unless nothing changed.

@@ -30,6 +30,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_start.sql"),
     include_str!("../../../migrations/sqlite/0002_bookmarks.sql"),
     include_str!("../../../migrations/sqlite/0003_reports.sql"),
+    include_str!("../../../migrations/sqlite/0004_vault_state.sql"),
 ];
 
 pub struct Sqlite {

@@ -1,25 +1,31 @@
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::{OptionalExtension, Row, Transaction, params, types::Type};
 
 use super::{
     Sqlite,
-    items::{bury, log, lookup, put, rename, sole_gone},
+    items::{bury, log, lookup, put, rename, returning},
 };
 use crate::{
     domain::{Kind, Pid, Result, Timestamp},
     store::{
         items::Synced,
-        pages::{NewPage, PageChange, PageRow, Pages, VaultRow},
+        pages::{NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow},
     },
 };
 
+/// How [`VaultProblem::Empty`] is written.
+const EMPTY: &str = "empty";
+const VAULT: &str = "name, root, poll, seen, problem";
 const COLUMNS: &str = "p.pid, p.vault, p.path, p.size, p.mtime_ns, p.hash, p.facts";
 
 impl Pages for Sqlite {
     fn vaults(&self) -> Result<Vec<VaultRow>> {
         self.read(|db| {
-            db.prepare_cached("SELECT name, root, poll, seen FROM vaults ORDER BY name")?
+            db.prepare_cached(&format!("SELECT {VAULT} FROM vaults ORDER BY name"))?
                 .query_map([], vault)?
                 .collect()
         })
@@ -42,11 +48,7 @@ impl Pages for Sqlite {
                     params![free_name(tx, name)?, text, poll],
                 )?,
             };
-            tx.query_row(
-                "SELECT name, root, poll, seen FROM vaults WHERE root = ?1",
-                [&text],
-                vault,
-            )
+            tx.query_row(&format!("SELECT {VAULT} FROM vaults WHERE root = ?1"), [&text], vault)
         })
     }
 
@@ -67,6 +69,25 @@ impl Pages for Sqlite {
     fn mark_seen(&self, vault: &str, when: Timestamp) -> Result<()> {
         self.write(|tx| {
             tx.execute("UPDATE vaults SET seen = ?2 WHERE name = ?1", params![vault, when.0])
+        })?;
+        Ok(())
+    }
+
+    fn set_problem(&self, vault: &str, problem: Option<&VaultProblem>) -> Result<()> {
+        let text = problem.map(|problem| match problem {
+            VaultProblem::Empty => EMPTY,
+            VaultProblem::Unreadable(why) => why.as_str(),
+        });
+        let known: Option<Option<String>> = self.read(|db| {
+            db.prepare_cached("SELECT problem FROM vaults WHERE name = ?1")?
+                .query_row([vault], |row| row.get(0))
+                .optional()
+        })?;
+        if known.as_ref().is_none_or(|known| known.as_deref() == text) {
+            return Ok(());
+        }
+        self.write(|tx| {
+            tx.execute("UPDATE vaults SET problem = ?2 WHERE name = ?1", params![vault, text])
         })?;
         Ok(())
     }
@@ -96,6 +117,29 @@ impl Pages for Sqlite {
             ))?
             .query_map([vault], page)?
             .collect()
+        })
+    }
+
+    fn with_content(&self, vault: &str, hashes: &[[u8; 32]]) -> Result<Vec<PageRow>> {
+        self.read(|db| {
+            let mut found = Vec::new();
+            let mut query = db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pages p WHERE p.hash = ?2 AND p.vault = ?1 LIMIT 100"
+            ))?;
+            for hash in hashes {
+                for row in query.query_map(params![vault, hash], page)? {
+                    found.push(row?);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn count_of(&self, vault: &str) -> Result<u64> {
+        self.read(|db| {
+            db.prepare_cached("SELECT count(*) FROM pages WHERE vault = ?1")?
+                .query_row([vault], |row| row.get::<_, i64>(0))
+                .map(|count| count as u64)
         })
     }
 
@@ -150,42 +194,67 @@ impl Pages for Sqlite {
                         remove(tx, *pid)?;
                         synced.gone += 1;
                     }
+                    PageChange::Readable { pid } => {
+                        log(tx, *pid)?;
+                        synced.changed += 1;
+                    }
                 }
             }
             Ok(synced)
         })
     }
 
-    fn set_skipped(&self, vault: &str, skipped: &[(String, String)]) -> Result<()> {
-        let known: Vec<(String, String)> = self.read(|db| {
-            db.prepare_cached("SELECT path, reason FROM skipped WHERE vault = ?1 ORDER BY path")?
-                .query_map([vault], |row| Ok((row.get(0)?, row.get(1)?)))?
+    fn set_skipped(
+        &self,
+        vault: &str,
+        looked_at: Option<&[String]>,
+        skipped: &[Skipped],
+    ) -> Result<()> {
+        let looked_at: Option<HashSet<&str>> =
+            looked_at.map(|paths| paths.iter().map(String::as_str).collect());
+        let concerned = |path: &str| looked_at.as_ref().is_none_or(|paths| paths.contains(path));
+        let known: Vec<Skipped> = self.read(|db| {
+            db.prepare_cached(&format!("SELECT {SKIPPED} FROM skipped WHERE vault = ?1"))?
+                .query_map([vault], skipped_file)?
                 .collect()
         })?;
+        let mut known: Vec<Skipped> =
+            known.into_iter().filter(|skipped| concerned(&skipped.path)).collect();
         let mut wanted = skipped.to_vec();
+        known.sort();
         wanted.sort();
+        wanted.dedup_by(|a, b| a.path == b.path);
         if known == wanted {
             return Ok(());
         }
         self.write(|tx| {
-            tx.execute("DELETE FROM skipped WHERE vault = ?1", [vault])?;
-            let mut insert = tx.prepare(
-                "INSERT OR REPLACE INTO skipped (vault, path, reason) VALUES (?1, ?2, ?3)",
-            )?;
-            for (path, reason) in &wanted {
-                insert.execute([vault, path, reason])?;
+            let mut delete = tx.prepare("DELETE FROM skipped WHERE vault = ?1 AND path = ?2")?;
+            for skipped in &known {
+                delete.execute([vault, &skipped.path])?;
+            }
+            let mut insert = tx.prepare(&format!(
+                "INSERT OR REPLACE INTO skipped ({SKIPPED}) VALUES (?1, ?2, ?3, ?4)"
+            ))?;
+            for skipped in &wanted {
+                insert.execute([vault, &skipped.path, &skipped.kind, &skipped.reason])?;
             }
             Ok(())
         })
     }
 
-    fn skipped(&self) -> Result<Vec<(String, String, String)>> {
+    fn skipped(&self) -> Result<Vec<Skipped>> {
         self.read(|db| {
-            db.prepare_cached("SELECT vault, path, reason FROM skipped ORDER BY vault, path")?
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            db.prepare_cached(&format!("SELECT {SKIPPED} FROM skipped ORDER BY vault, path"))?
+                .query_map([], skipped_file)?
                 .collect()
         })
     }
+}
+
+const SKIPPED: &str = "vault, path, kind, reason";
+
+fn skipped_file(row: &Row<'_>) -> rusqlite::Result<Skipped> {
+    Ok(Skipped { vault: row.get(0)?, path: row.get(1)?, kind: row.get(2)?, reason: row.get(3)? })
 }
 
 fn key(page: &NewPage) -> String {
@@ -204,7 +273,7 @@ fn insert(tx: &Transaction<'_>, page: &NewPage) -> rusqlite::Result<()> {
     let stamp = stamp(&page.hash);
     // The other half of a move: the same content went a moment, or a session, ago.
     if lookup(tx, Kind::Page, &key)?.is_none()
-        && let Some(pid) = sole_gone(tx, Kind::Page, stamp)?
+        && let Some(pid) = returning(tx, Kind::Page, &key, stamp)?
     {
         return update(tx, pid, page);
     }
@@ -271,6 +340,10 @@ fn vault(row: &Row<'_>) -> rusqlite::Result<VaultRow> {
         root: PathBuf::from(row.get::<_, String>(1)?),
         poll: row.get(2)?,
         seen: row.get::<_, Option<i64>>(3)?.map(Timestamp),
+        problem: row.get::<_, Option<String>>(4)?.map(|text| match text.as_str() {
+            EMPTY => VaultProblem::Empty,
+            _ => VaultProblem::Unreadable(text),
+        }),
     })
 }
 

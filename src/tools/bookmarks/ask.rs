@@ -65,7 +65,7 @@ impl tools::Answer for AskAnswer {
             }
         }
         for note in &self.notes {
-            text += &format!("\n\nNote: {note}.");
+            text += &format!("\n\nNote: {}.", note.trim_end_matches('.'));
         }
         text
     }

@@ -1,6 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::toc_path::TocPath;
 use crate::{
     app::notes::NoteRef,
     domain::Result,
@@ -9,8 +10,8 @@ use crate::{
 
 /// How much of a section is shown before an agent decides to read it.
 const PREVIEW: usize = 100;
-/// The most sections on one level; a level with more says so.
-const MOST: usize = 200;
+/// Sections shown of one level; a level with more says so.
+const SHOWN_SECTIONS: usize = 200;
 
 /// A note's outline one level down, with previews; pass a child's path as toc_path to go deeper or to read it with note_html.
 #[derive(Deserialize, JsonSchema)]
@@ -20,7 +21,7 @@ pub struct Expand {
     note_id: Option<i64>,
     path: Option<String>,
     href: Option<String>,
-    toc_path: Option<Vec<String>>,
+    toc_path: Option<TocPath>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -33,6 +34,9 @@ pub struct Outline {
     children: Vec<Child>,
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
+    /// How the reference was read, where it names several notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -67,6 +71,10 @@ impl Answer for Outline {
         }
         text
     }
+
+    fn aside(&self) -> Option<String> {
+        self.remark.clone()
+    }
 }
 
 impl Tool for Expand {
@@ -82,12 +90,13 @@ impl Tool for Expand {
             NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
         let opened = cx.app.open_note(&reference, &cx.view())?;
         let outline = &opened.note.outline;
-        let section = match self.toc_path.as_deref() {
-            Some(path) if !path.is_empty() => outline.find(path)?,
+        let section = match &self.toc_path {
+            Some(path) if !path.is_empty() => path.find(outline)?,
             _ => outline.root(),
         };
-        let mut children: Vec<Child> = outline
+        let children: Vec<Child> = outline
             .children(section)
+            .take(SHOWN_SECTIONS)
             .map(|child| Child {
                 title: child.title.clone(),
                 level: child.level,
@@ -96,15 +105,19 @@ impl Tool for Expand {
                 preview: opened.note.preview(child, PREVIEW),
             })
             .collect();
-        let left_out = children.len().checked_sub(MOST).filter(|more| *more > 0).map(|more| {
-            format!("{more} more sections on this level were left out; search for what you need")
+        let left_out = section.children.len() - children.len();
+        let left_out = (left_out > 0).then(|| match left_out {
+            1 => "1 more section on this level was left out; search for what you need".to_owned(),
+            more => format!(
+                "{more} more sections on this level were left out; search for what you need"
+            ),
         });
-        children.truncate(MOST);
         Ok(Outline {
             pid: opened.pid.0,
             toc_path: outline.path_of(section),
             children,
             left_out,
+            remark: opened.remark,
             title: opened.title,
             path: opened.path,
             url: opened.url,

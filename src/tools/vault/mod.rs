@@ -5,3 +5,4 @@ pub mod note_html;
 mod results;
 pub mod search;
 pub mod similar;
+mod toc_path;

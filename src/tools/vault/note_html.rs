@@ -1,12 +1,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::toc_path::TocPath;
 use crate::{
     app::{
         notes::{NoteRef, Opened},
         rendering::Links,
     },
-    domain::{Error, Result},
+    domain::{Error, MatchId, Result},
     text::tokens,
     tools::{Access, Answer, Cx, Effect, Tool, Toolset},
 };
@@ -25,7 +26,7 @@ pub struct NoteHtml {
     href: Option<String>,
     match_id: Option<String>,
     /// Headings from the top; wins over match_id
-    toc_path: Option<Vec<String>>,
+    toc_path: Option<TocPath>,
     context_words: Option<usize>,
     format: Option<Format>,
     max_tokens: Option<usize>,
@@ -57,6 +58,9 @@ pub struct NoteText {
     /// What was left out to keep within max_tokens, and how to read on.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
+    /// How the reference was read, where it names several notes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<String>,
 }
 
 impl Answer for NoteText {
@@ -65,6 +69,10 @@ impl Answer for NoteText {
             Some(left_out) => format!("{}\n\n[{left_out}]", self.content.trim_end()),
             None => self.content.clone(),
         }
+    }
+
+    fn aside(&self) -> Option<String> {
+        self.remark.clone()
     }
 }
 
@@ -96,18 +104,19 @@ impl Tool for NoteHtml {
         }
         let reference =
             NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
-        let match_id = self.match_id.as_deref().map(str::parse).transpose()?;
+        let match_id = self.match_id.as_deref().filter(|id| !id.trim().is_empty());
+        let match_id: Option<MatchId> = match_id.map(str::parse).transpose()?;
         // A match names its note: a caller who has only that has enough.
-        let reference = match (match_id, &reference) {
-            (
-                Some(crate::domain::MatchId { pid, .. }),
-                NoteRef { pid: None, note_id: None, path: None, href: None },
-            ) => NoteRef { pid: Some(pid.0), ..NoteRef::default() },
-            _ => reference,
+        let unnamed = reference.is_empty();
+        let opened = match match_id {
+            Some(id) if unnamed => cx.app.open_match(id, &cx.view())?,
+            _ => cx.app.open_note(&reference, &cx.view())?,
         };
-        let opened = cx.app.open_note(&reference, &cx.view())?;
         let part = match (&self.toc_path, match_id) {
             (Some(path), _) if !path.is_empty() => section(&opened, path)?,
+            (_, Some(id)) if id.pid != opened.pid => {
+                return Err(cx.app.match_of_another(id, &opened, &cx.view())?);
+            }
             (_, Some(id)) => {
                 let window = opened.window(id, context_words)?;
                 let at = opened.note.outline.section_at(window.range.start);
@@ -135,7 +144,7 @@ impl Tool for NoteHtml {
             Format::Markdown => markdown,
             Format::Html => {
                 let links = Links::new(cx.app, cx.view(), opened.page.as_ref())?;
-                opened.note.html(&markdown, &links)
+                opened.note.html(&markdown, &links)?
             }
         };
         Ok(NoteText {
@@ -150,12 +159,13 @@ impl Tool for NoteHtml {
             content,
             partial: part.partial || left_out.is_some(),
             left_out,
+            remark: opened.remark,
         })
     }
 }
 
-fn section(opened: &Opened, path: &[String]) -> Result<Part> {
-    let section = opened.note.outline.find(path)?;
+fn section(opened: &Opened, path: &TocPath) -> Result<Part> {
+    let section = path.find(&opened.note.outline)?;
     Ok(Part {
         markdown: opened.note.section(&opened.text, section).to_owned(),
         toc_path: opened.note.outline.path_of(section),

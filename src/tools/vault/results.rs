@@ -142,7 +142,7 @@ impl tools::Answer for SearchAnswer {
             text += &item.text(number + 1);
         }
         for note in &self.notes {
-            text += &format!("\n\nNote: {note}.");
+            text += &format!("\n\nNote: {}.", note.trim_end_matches('.'));
         }
         if let Some(cursor) = &self.next_cursor {
             text += &format!("\n\nMore with cursor: {cursor}");
@@ -185,7 +185,13 @@ pub struct Results<'a, 'b> {
 
 impl Results<'_, '_> {
     pub fn tell(&self, answer: Answer) -> Result<SearchAnswer> {
-        let mut notes = answer.notes();
+        let view = self.cx.view();
+        let mut notes = match view.caller.is_owner() && self.cx.app.is_empty_library()? {
+            // Nothing can be missing from a library that has nothing.
+            true => Vec::new(),
+            false => answer.notes(),
+        };
+        notes.extend(self.cx.app.notices(&view)?);
         let mut next = answer.next;
         let mut results = Vec::with_capacity(answer.results.len());
         let mut spent = 0;

@@ -36,6 +36,9 @@ impl Tool for Similar {
 
     fn call(self, cx: &Cx<'_>) -> Result<SearchAnswer> {
         let text = self.text.filter(|text| !text.trim().is_empty());
+        if text.is_some() || self.pid.is_some() {
+            cx.app.require_notes(&cx.view())?;
+        }
         let like = match (&text, self.pid) {
             (Some(text), None) if text.len() > MOST_TEXT => {
                 return Err(Error::invalid_params(format!(
@@ -45,6 +48,7 @@ impl Tool for Similar {
             (Some(text), None) => Like::Text(text),
             (None, Some(pid)) => {
                 // What one may not see is not a thing to compare with either.
+                cx.app.await_first_look();
                 if cx.app.open_pid(Pid(pid), &cx.view())?.is_none() {
                     return Err(Error::invalid_params(format!(
                         "there is no item with pid {pid}; `search` gives each item's pid"

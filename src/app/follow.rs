@@ -1,0 +1,219 @@
+//! Follows one vault while a process serves: its watcher, and the changes that are still to be
+//! read. A change is forgotten only when it was read; one that could not be is tried again.
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::App;
+use crate::{
+    domain::Silent,
+    store::{items::Synced, pages::VaultRow},
+    vault::watch::{self, Change, Watch},
+};
+
+/// The pause before a failed look is tried again; doubled each time, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How often a vault that could not be read, or that nobody watches, is looked at again.
+const AGAIN: Duration = Duration::from_secs(3);
+/// How often a vault with files that could not be read is looked at again.
+const UNREADABLE_AGAIN: Duration = Duration::from_secs(30);
+/// More paths than this are read as a whole vault.
+const MANY: usize = 2000;
+
+/// A vault that is followed.
+pub(super) struct Followed {
+    row: VaultRow,
+    pending: Arc<Mutex<Pending>>,
+    watch: Option<Watch>,
+    /// When the vault was last looked at without a watcher to ask for it.
+    looked: Instant,
+    /// When files that could not be read were last tried again.
+    tried: Instant,
+}
+
+/// What changed and was not read yet.
+#[derive(Default)]
+struct Pending {
+    paths: BTreeSet<PathBuf>,
+    rescan: bool,
+    failures: u32,
+    due: Option<Instant>,
+}
+
+impl Pending {
+    fn add(&mut self, change: Change) {
+        match change {
+            Change::Batch(paths) => self.paths.extend(paths),
+            Change::Rescan => self.rescan = true,
+        }
+        if self.paths.len() > MANY {
+            self.rescan = true;
+        }
+        if self.rescan {
+            self.paths.clear();
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty() && !self.rescan
+    }
+
+    fn is_due(&self) -> bool {
+        !self.is_empty() && self.due.is_none_or(|due| Instant::now() >= due)
+    }
+
+    fn postpone(&mut self) {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(LONGEST_PAUSE);
+        self.failures += 1;
+        self.due = Some(Instant::now() + pause);
+    }
+}
+
+fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
+    pending.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl App {
+    /// Starts to watch a vault. What changed before is for [`Self::first_look`] to find.
+    pub(super) fn follow_vault(self: &Arc<Self>, row: VaultRow) -> Followed {
+        let now = Instant::now();
+        let mut followed =
+            Followed { row, pending: Arc::default(), watch: None, looked: now, tried: now };
+        self.start_watch(&mut followed);
+        followed
+    }
+
+    fn start_watch(self: &Arc<Self>, followed: &mut Followed) {
+        let row = &followed.row;
+        let options = watch::Options { poll: row.poll, ..watch::Options::default() };
+        let (app, watched) = (self.clone(), row.clone());
+        let pending = followed.pending.clone();
+        let on_change = move |change| {
+            lock(&pending).add(change);
+            app.read_pending(&watched, &pending);
+        };
+        match watch::watch(&row.root, options, on_change) {
+            Ok(watch) => {
+                if let Some(why) = watch.polling {
+                    tracing::info!(vault = row.name, why, "looking for changes every few seconds");
+                }
+                followed.watch = Some(watch);
+            }
+            Err(error) => {
+                tracing::warn!(vault = row.name, error = ?error, "the vault cannot be followed now");
+            }
+        }
+    }
+
+    /// The first look at a vault; one that fails is tried again by [`Self::tend_vault`].
+    pub(super) fn first_look(&self, followed: &mut Followed) {
+        let started = Instant::now();
+        lock(&followed.pending).add(Change::Rescan);
+        self.read_pending(&followed.row, &followed.pending);
+        tracing::info!(
+            vault = followed.row.name,
+            seconds = started.elapsed().as_secs_f64(),
+            "looked at the vault"
+        );
+    }
+
+    /// One round of what keeps a vault followed: reads what is due, and looks again at a vault that
+    /// could not be read or is not watched.
+    pub(super) fn tend_vault(self: &Arc<Self>, followed: &mut Followed) {
+        if followed.looked.elapsed() >= AGAIN {
+            followed.looked = Instant::now();
+            let row = self.sources.vault(&followed.row.name).ok().flatten();
+            let in_trouble = row.is_some_and(|row| row.problem.is_some());
+            if in_trouble {
+                // A folder that was mounted anew is another one than was watched.
+                followed.watch = None;
+            }
+            if followed.watch.is_none() && followed.row.root.is_dir() {
+                self.start_watch(followed);
+                lock(&followed.pending).add(Change::Rescan);
+            }
+        }
+        if followed.tried.elapsed() >= UNREADABLE_AGAIN {
+            followed.tried = Instant::now();
+            // A permission that is given back changes no file, so that nobody tells.
+            if self.sources.has_unreadable(&followed.row.name) {
+                lock(&followed.pending).add(Change::Rescan);
+            }
+        }
+        self.read_pending(&followed.row, &followed.pending);
+    }
+
+    /// Reads what changed, unless a failure asks for a pause first. What fails stays pending.
+    fn read_pending(&self, row: &VaultRow, pending: &Mutex<Pending>) {
+        // Held while reading: the watcher's thread and the one that tries again take turns.
+        let mut pending = lock(pending);
+        if !pending.is_due() {
+            return;
+        }
+        let synced = match pending.rescan {
+            true => self.sources.sync_vault(row, &Silent),
+            false => {
+                let paths: Vec<PathBuf> = pending.paths.iter().cloned().collect();
+                self.sources.sync_paths(row, &paths)
+            }
+        };
+        match synced {
+            Ok(synced) => {
+                *pending = Pending::default();
+                self.looks.set_behind(&row.name, false);
+                self.tell_synced(row, synced);
+            }
+            Err(error) => {
+                if !row.root.is_dir() {
+                    // The folder is away, which is recorded; the vault is looked at when it is back.
+                    *pending = Pending::default();
+                    return self.looks.set_behind(&row.name, false);
+                }
+                if pending.failures == 0 {
+                    tracing::warn!(vault = row.name, error = ?error, "changes could not be read; trying again");
+                }
+                pending.postpone();
+                self.looks.set_behind(&row.name, true);
+            }
+        }
+    }
+
+    fn tell_synced(&self, row: &VaultRow, synced: Synced) {
+        if synced.any() {
+            let Synced { new, changed, gone } = synced;
+            tracing::info!(vault = row.name, new, changed, gone, "read changes");
+            self.wake_index();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_stays_and_the_pause_grows_to_a_limit() {
+        let mut pending = Pending::default();
+        assert!(!pending.is_due());
+        pending.add(Change::Batch(vec!["a.md".into()]));
+        assert!(pending.is_due());
+        let mut last = Duration::ZERO;
+        for _ in 0..40 {
+            pending.postpone();
+            let pause = pending.due.unwrap().saturating_duration_since(Instant::now());
+            assert!(pause <= LONGEST_PAUSE);
+            assert!(pause + Duration::from_millis(50) >= last);
+            last = pause;
+        }
+        assert!(!pending.is_due() && !pending.is_empty());
+        pending.add(Change::Batch(vec!["b.md".into()]));
+        assert_eq!(pending.paths.len(), 2);
+        pending.add(Change::Rescan);
+        assert!(pending.rescan && pending.paths.is_empty());
+    }
+}

@@ -1,0 +1,320 @@
+//! Brings the registry up to what is on disk: a whole vault, or the paths that a watcher named.
+//!
+//! A page is gone only when its folder was listed and the file is not in it. What cannot be read,
+//! and a vault that cannot be listed or is suddenly empty, leave the library as it was.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    app::Sources,
+    domain::{Error, Progress, Result, Silent, Timestamp, VaultPath},
+    store::{
+        items::Synced,
+        pages::{NewPage, PageChange, PageRow, Skipped, VaultProblem, VaultRow},
+    },
+    vault::{
+        self, Found, Reason, Scope, Stamp, Walk,
+        identity::{self, Fate, Known, Seen},
+        read::UNREADABLE,
+    },
+};
+
+/// Pages in one transaction: few enough that another process's write is not kept waiting.
+const BATCH: usize = 2000;
+
+/// A changed note above this size is read after the others of its batch, so that they do not wait.
+const LARGE: u64 = 1 << 20;
+
+/// A look at a vault: what was known of it and what is on disk.
+struct Look<'a> {
+    row: &'a VaultRow,
+    known: Vec<PageRow>,
+    walk: Walk,
+    /// Paths that the look before could not read.
+    were_unreadable: HashSet<String>,
+    /// The vault as a whole could not be read before.
+    is_back: bool,
+}
+
+impl Sources {
+    /// Looks at a whole vault: by size and time first, by content where those changed.
+    pub fn sync_vault(&self, row: &VaultRow, progress: &dyn Progress) -> Result<Synced> {
+        self.look_at_vault(row, false, progress)
+    }
+
+    /// As [`Self::sync_vault`]; a vault that has no notes any more is taken to be empty.
+    pub fn accept_empty(&self, row: &VaultRow, progress: &dyn Progress) -> Result<Synced> {
+        self.look_at_vault(row, true, progress)
+    }
+
+    fn look_at_vault(
+        &self,
+        row: &VaultRow,
+        accept_empty: bool,
+        progress: &dyn Progress,
+    ) -> Result<Synced> {
+        let pages = &self.store.pages;
+        let walk = self.list(row, &self.scope(row)?)?;
+        let known = pages.of_vault(&row.name)?;
+        let hidden = walk.skipped.iter().any(|skipped| skipped.reason.is_unreadable());
+        if walk.files.is_empty() && !known.is_empty() && !hidden && !accept_empty {
+            pages.set_problem(&row.name, Some(&VaultProblem::Empty))?;
+            tracing::warn!(vault = row.name, "the vault is empty; its notes are kept");
+            return Ok(Synced::default());
+        }
+        let is_back = self.vault(&row.name)?.is_some_and(|row| row.problem.is_some());
+        let were_unreadable = self.were_unreadable(&row.name)?;
+        let look = Look { row, known, walk, were_unreadable, is_back };
+        let (synced, skipped) = self.settle(look, progress)?;
+        pages.set_skipped(&row.name, None, &skipped)?;
+        pages.set_problem(&row.name, None)?;
+        pages.mark_seen(&row.name, Timestamp::now())?;
+        Ok(synced)
+    }
+
+    /// Looks at the paths that a watcher named. The rules of a whole look hold for them too.
+    pub fn sync_paths(&self, row: &VaultRow, paths: &[PathBuf]) -> Result<Synced> {
+        let is_large = |path: &&PathBuf| {
+            let metadata = row.root.join(path).symlink_metadata();
+            metadata.is_ok_and(|metadata| metadata.len() > LARGE)
+        };
+        let (large, small): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_large);
+        let mut total = Synced::default();
+        let groups = std::iter::once(small).chain(large.into_iter().map(|path| vec![path]));
+        for group in groups.filter(|group| !group.is_empty()) {
+            total += self.sync_group(row, group)?;
+        }
+        Ok(total)
+    }
+
+    fn sync_group(&self, row: &VaultRow, paths: Vec<&PathBuf>) -> Result<Synced> {
+        let pages = &self.store.pages;
+        let only = paths.iter().map(|path| (*path).clone()).collect();
+        let walk = self.list(row, &Scope { only: Some(only), ..self.scope(row)? })?;
+        let mut named = Vec::new();
+        let mut known = Vec::new();
+        for path in paths {
+            named.push(path.to_string_lossy().into_owned());
+            let Some(path) = path.to_str().and_then(|path| VaultPath::parse(path).ok()) else {
+                continue;
+            };
+            known.extend(pages.find(&row.name, path.as_str())?);
+        }
+        let were_unreadable = self.were_unreadable(&row.name)?;
+        let look = Look { row, known, walk, were_unreadable, is_back: false };
+        let (synced, skipped) = self.settle(look, &Silent)?;
+        pages.set_skipped(&row.name, Some(&named), &skipped)?;
+        Ok(synced)
+    }
+
+    /// Lists a vault; one that cannot be listed is recorded as such.
+    fn list(&self, row: &VaultRow, scope: &Scope) -> Result<Walk> {
+        let walk = vault::walk(&row.root, scope);
+        if let Err(error) = &walk {
+            let why = VaultProblem::Unreadable(error.message.clone());
+            self.store.pages.set_problem(&row.name, Some(&why))?;
+        }
+        walk
+    }
+
+    /// What of the folder is this vault's: all but the vaults inside it, which own their notes.
+    fn scope(&self, row: &VaultRow) -> Result<Scope> {
+        let vaults = self.store.pages.vaults()?;
+        let inside = |other: &VaultRow| other.root != row.root && other.root.starts_with(&row.root);
+        Ok(Scope {
+            without: vaults.into_iter().filter(inside).map(|other| other.root).collect(),
+            ..Scope::whole(self.config.limits.note_bytes)
+        })
+    }
+
+    fn were_unreadable(&self, vault: &str) -> Result<HashSet<String>> {
+        let skipped = self.store.pages.skipped()?;
+        let unreadable = |skipped: &Skipped| skipped.vault == vault && skipped.kind == UNREADABLE;
+        Ok(skipped.into_iter().filter(unreadable).map(|skipped| skipped.path).collect())
+    }
+
+    /// Whether the last look at a vault met files that it could not read.
+    pub fn has_unreadable(&self, vault: &str) -> bool {
+        self.were_unreadable(vault).is_ok_and(|paths| !paths.is_empty())
+    }
+
+    /// Decides what became of each page, and records it. Gives what was left out, too.
+    fn settle(
+        &self,
+        mut look: Look<'_>,
+        progress: &dyn Progress,
+    ) -> Result<(Synced, Vec<Skipped>)> {
+        let row = look.row;
+        let mut skipped: Vec<Skipped> = look
+            .walk
+            .skipped
+            .iter()
+            .map(|skipped| left_out(row, &skipped.path, &skipped.reason))
+            .collect();
+        let mut files = std::mem::take(&mut look.walk.files);
+        let suspects = {
+            let seen: Vec<Seen<'_>> = files.iter().map(|file| seen(file, None)).collect();
+            identity::suspects(&known_pages(&look.known), &seen)
+        };
+        let mut fresh: HashMap<String, NewPage> = HashMap::new();
+        let mut dropped = HashSet::new();
+        for (at, page) in self.read_all(row, &files, &suspects, progress) {
+            let path = files[at].path.as_str().to_owned();
+            match page {
+                Ok(page) => {
+                    fresh.insert(path, page);
+                }
+                Err(reason) => {
+                    dropped.insert(path.clone());
+                    // It went away after it was listed: simply gone.
+                    if reason != Reason::Absent {
+                        skipped.push(left_out(row, &path, &reason));
+                    }
+                }
+            }
+        }
+        files.retain(|file| !dropped.contains(file.path.as_str()));
+        // What cannot be read now is neither changed nor gone.
+        let unreadable: HashSet<String> = skipped
+            .iter()
+            .filter(|skipped| skipped.kind == UNREADABLE)
+            .map(|skipped| normal(&skipped.path))
+            .collect();
+        look.known.retain(|page| !is_at_or_below(&page.path, &unreadable));
+        self.find_moved(&mut look, &mut files, &fresh)?;
+        let mut changes = Vec::new();
+        let seen: Vec<Seen<'_>> = files
+            .iter()
+            .map(|file| seen(file, fresh.get(file.path.as_str()).map(|page| page.hash)))
+            .collect();
+        for fate in identity::decide(&known_pages(&look.known), &seen) {
+            match fate {
+                Fate::Same { pid, seen, touched } => {
+                    let path = files[seen].path.as_str();
+                    if touched {
+                        let Stamp { size, mtime_ns } = files[seen].stamp;
+                        changes.push(PageChange::Touched { pid, size, mtime_ns });
+                    }
+                    if look.is_back || is_at_or_below(path, &look.were_unreadable) {
+                        changes.push(PageChange::Readable { pid });
+                    }
+                }
+                Fate::Gone { pid } => changes.push(PageChange::Gone { pid }),
+                Fate::Changed { pid, seen } | Fate::Moved { pid, seen } => {
+                    let page = self.take(row, &mut fresh, &files[seen])?;
+                    changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
+                }
+                Fate::New { seen } => {
+                    let page = self.take(row, &mut fresh, &files[seen])?;
+                    changes.push(PageChange::Put { pid: None, page: Box::new(page) });
+                }
+            }
+        }
+        let mut total = Synced::default();
+        // Fates come in an order in which each half of a move or swap finds its place free.
+        for batch in changes.chunks(BATCH) {
+            total += self.store.pages.apply(batch)?;
+        }
+        Ok((total, skipped))
+    }
+
+    /// Completes moves that this look saw only in part. A file that appeared may be a known page
+    /// whose old place was not looked at, or was looked at before it moved.
+    fn find_moved(
+        &self,
+        look: &mut Look<'_>,
+        files: &mut Vec<Found>,
+        fresh: &HashMap<String, NewPage>,
+    ) -> Result<()> {
+        let known: HashSet<&str> = look.known.iter().map(|page| page.path.as_str()).collect();
+        let appeared: Vec<[u8; 32]> = fresh
+            .iter()
+            .filter(|(path, _)| !known.contains(path.as_str()))
+            .map(|(_, page)| page.hash)
+            .collect();
+        if appeared.is_empty() {
+            return Ok(());
+        }
+        let listed: HashMap<&str, &Path> =
+            files.iter().map(|file| (file.path.as_str(), file.file.as_path())).collect();
+        let mut left = HashSet::new();
+        let mut more = Vec::new();
+        for page in self.store.pages.with_content(&look.row.name, &appeared)? {
+            let place = match listed.get(page.path.as_str()) {
+                Some(file) => file.to_path_buf(),
+                None => vault::locate(&look.row.root, &page.facts.page.path),
+            };
+            if !is_absent(&place) {
+                continue;
+            }
+            if !known.contains(page.path.as_str()) {
+                more.push(page);
+            } else if !fresh.contains_key(&page.path) {
+                left.insert(page.path);
+            }
+        }
+        files.retain(|file| !left.contains(file.path.as_str()));
+        more.sort_by_key(|page| page.pid);
+        more.dedup_by_key(|page| page.pid);
+        look.known.extend(more);
+        Ok(())
+    }
+
+    fn take(
+        &self,
+        row: &VaultRow,
+        fresh: &mut HashMap<String, NewPage>,
+        file: &Found,
+    ) -> Result<NewPage> {
+        match fresh.remove(file.path.as_str()) {
+            Some(page) => Ok(page),
+            None => self.read_page(row, file).map_err(|reason| {
+                Error::internal(format!("could not read `{}`: {reason}", file.path))
+            }),
+        }
+    }
+}
+
+fn known_pages(rows: &[PageRow]) -> Vec<Known<'_>> {
+    rows.iter()
+        .map(|page| Known {
+            pid: page.pid,
+            path: &page.path,
+            stamp: Stamp { size: page.size, mtime_ns: page.mtime_ns },
+            hash: page.hash,
+        })
+        .collect()
+}
+
+fn seen(file: &Found, hash: Option<[u8; 32]>) -> Seen<'_> {
+    Seen { path: file.path.as_str(), stamp: file.stamp, hash }
+}
+
+fn left_out(row: &VaultRow, path: &str, reason: &Reason) -> Skipped {
+    Skipped {
+        vault: row.name.clone(),
+        path: path.to_owned(),
+        kind: reason.kind().to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+/// A path as pages spell it.
+fn normal(path: &str) -> String {
+    VaultPath::parse(path).map_or_else(|_| path.to_owned(), |path| path.as_str().to_owned())
+}
+
+/// Whether a path, or a folder above it, is one of `paths`.
+fn is_at_or_below(path: &str, paths: &HashSet<String>) -> bool {
+    !paths.is_empty()
+        && (paths.contains(path)
+            || path.match_indices('/').any(|(at, _)| paths.contains(&path[..at])))
+}
+
+fn is_absent(file: &Path) -> bool {
+    let error = file.symlink_metadata().err();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}

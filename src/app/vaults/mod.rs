@@ -1,0 +1,147 @@
+//! The vaults of a library: which folders it reads, and where their files are.
+
+mod look;
+mod reading;
+
+use std::path::{Path, PathBuf};
+
+use super::{App, sources::Sources, view::View};
+use crate::{
+    domain::{Error, Kind, Result},
+    store::pages::{PageRow, VaultProblem, VaultRow},
+    vault::{self, TextFile},
+};
+
+/// What a person does who has no notes in the library yet.
+pub const NO_VAULT: &str =
+    "no vault yet: add a folder of Markdown notes with `notewell vault add DIR`";
+
+impl Sources {
+    /// Remembers the vaults of the config and the flags, and gives all that this library has.
+    pub fn register_vaults(&self) -> Result<Vec<VaultRow>> {
+        for wanted in &self.config.vault {
+            if let Err(error) = self.add_vault(&wanted.path, Some(&wanted.name), wanted.poll)
+                && !self.is_known_root(&wanted.path)?
+            {
+                return Err(error);
+            }
+        }
+        let mut vaults = self.store.pages.vaults()?;
+        // The outer of two first: what it loses to the inner one keeps its number there.
+        vaults.sort_by_key(|vault| vault.root.components().count());
+        Ok(vaults)
+    }
+
+    /// Whether a folder that cannot be opened now is a vault of this library.
+    fn is_known_root(&self, folder: &Path) -> Result<bool> {
+        let Ok(folder) = std::path::absolute(folder) else { return Ok(false) };
+        // The folders above may be reached through symbolic links.
+        let real = folder.parent().and_then(|above| above.canonicalize().ok());
+        let real = real.zip(folder.file_name()).map(|(above, name)| above.join(name));
+        let vaults = self.store.pages.vaults()?;
+        Ok(vaults.iter().any(|row| row.root == folder || Some(&row.root) == real.as_ref()))
+    }
+
+    /// Remembers a folder from now on.
+    pub fn add_vault(&self, folder: &Path, name: Option<&str>, poll: bool) -> Result<VaultRow> {
+        let root = folder.canonicalize().map_err(|error| {
+            Error::invalid_params(format!(
+                "the vault `{}` cannot be opened: {error}; make the folder or name another",
+                folder.display()
+            ))
+        })?;
+        if !root.is_dir() {
+            return Err(Error::invalid_params(format!(
+                "the vault `{}` is not a folder",
+                root.display()
+            )));
+        }
+        let name = match name.map(str::trim) {
+            None | Some("") => {
+                root.file_name().map_or("vault".into(), |name| name.to_string_lossy())
+            }
+            Some(name) => name.into(),
+        };
+        self.store.pages.add_vault(&name.replace('/', "-"), &root, poll)
+    }
+
+    /// A vault by its name.
+    pub fn vault(&self, name: &str) -> Result<Option<VaultRow>> {
+        Ok(self.store.pages.vaults()?.into_iter().find(|row| row.name == name))
+    }
+
+    /// Where the files of a vault are.
+    pub fn root(&self, vault: &str) -> Result<PathBuf> {
+        self.vault(vault)?
+            .map(|row| row.root)
+            .ok_or_else(|| Error::internal(format!("the vault `{vault}` is not known any more")))
+    }
+
+    /// The text of a page as it is on disk now.
+    pub fn page_text(&self, row: &PageRow) -> Result<TextFile> {
+        let path = &row.facts.page.path;
+        let file = vault::locate(&self.root(&row.vault)?, path);
+        vault::read(&file, self.config.limits.note_bytes).map_err(|reason| {
+            Error::outside(format!(
+                "the note `{path}` of the vault `{}`: {reason}; `search` still finds what was read of it before, and `notewell doctor` says what to do",
+                row.vault
+            ))
+        })
+    }
+}
+
+impl VaultProblem {
+    /// What is the matter with a vault, and what to do, as a sentence.
+    pub fn tell(&self, vault: &VaultRow) -> String {
+        let name = &vault.name;
+        match self {
+            Self::Unreadable(why) => format!(
+                "the vault `{name}` cannot be read now ({why}); its notes are as they were when it was last read. Mount or restore `{}`, or end it with `notewell vault remove {name}`",
+                vault.root.display()
+            ),
+            Self::Empty => format!(
+                "the vault `{name}` had notes and its folder `{}` is empty now; they are kept as they were. Mount or restore the folder, or, if they are gone for good, run `notewell vault rescan --accept-empty {name}`",
+                vault.root.display()
+            ),
+        }
+    }
+}
+
+impl App {
+    /// The vaults that could not be read at the last look, each with what to do.
+    pub fn vault_problems(&self) -> Result<Vec<String>> {
+        let vaults = self.store.pages.vaults()?;
+        Ok(vaults.iter().filter_map(|vault| Some(vault.problem.as_ref()?.tell(vault))).collect())
+    }
+
+    /// What the owner has to know of the library beside an answer: that there is nothing in it yet,
+    /// or that a vault could not be read.
+    pub fn notices(&self, view: &View<'_>) -> Result<Vec<String>> {
+        if !view.caller.is_owner() {
+            return Ok(Vec::new());
+        }
+        match self.is_empty_library()? {
+            true => Ok(vec![NO_VAULT.to_owned()]),
+            false => self.vault_problems(),
+        }
+    }
+
+    /// Refuses, with what to do, when the owner asks for an item of a library that has none.
+    pub fn require_notes(&self, view: &View<'_>) -> Result<()> {
+        match view.caller.is_owner() && self.is_empty_library()? {
+            true => Err(Error::invalid_params(NO_VAULT)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether there is nothing to search: no vault, no card and no bookmark.
+    pub fn is_empty_library(&self) -> Result<bool> {
+        let items = &self.store.items;
+        for kind in [Kind::Page, Kind::Card, Kind::Bookmark] {
+            if items.count(Some(kind))? > 0 {
+                return Ok(false);
+            }
+        }
+        Ok(self.store.pages.vaults()?.is_empty())
+    }
+}

@@ -1,0 +1,85 @@
+//! Reads the files of a vault into pages, on all cores.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::{
+    app::Sources,
+    domain::Progress,
+    store::pages::{Facts, NewPage, VaultRow},
+    vault::{self, Found, Reason, TextFile},
+};
+
+/// Headings that an overview of a note shows.
+const TOC: usize = 30;
+
+/// A note that takes longer than this to read is named by `doctor`.
+const SLOW: Duration = Duration::from_secs(1);
+
+impl Sources {
+    /// Reads the files with these numbers.
+    pub(super) fn read_all(
+        &self,
+        row: &VaultRow,
+        files: &[Found],
+        which: &[usize],
+        progress: &dyn Progress,
+    ) -> HashMap<usize, Result<NewPage, Reason>> {
+        if which.is_empty() {
+            return HashMap::new();
+        }
+        let next = AtomicUsize::new(0);
+        let pages = Mutex::new(HashMap::with_capacity(which.len()));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..cores.min(which.len().div_ceil(8)) {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(&file) = which.get(at) else { return };
+                        let page = self.read_page(row, &files[file]);
+                        pages.lock().unwrap_or_else(PoisonError::into_inner).insert(file, page);
+                        if at.is_multiple_of(256) {
+                            progress.report(at as u64, Some(which.len() as u64), "reading notes");
+                        }
+                    }
+                });
+            }
+        });
+        pages.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn read_page(&self, row: &VaultRow, file: &Found) -> Result<NewPage, Reason> {
+        let started = Instant::now();
+        let TextFile { text, stamp, hash } =
+            vault::read(&file.file, self.config.limits.note_bytes)?;
+        let (page, note) = vault::page(&row.name, &file.path, &text);
+        let mut links: Vec<String> = note
+            .links()
+            .iter()
+            .filter_map(|link| link.target())
+            .map(|target| target.path)
+            .filter(|path| !path.is_empty())
+            .collect();
+        links.sort();
+        links.dedup();
+        let outline = &note.outline;
+        let toc = outline.children(outline.root()).take(TOC).map(|s| s.address.clone()).collect();
+        let took = started.elapsed();
+        let slow_ms = (took > SLOW).then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        Ok(NewPage {
+            vault: row.name.clone(),
+            path: file.path.as_str().to_owned(),
+            size: stamp.size,
+            mtime_ns: stamp.mtime_ns,
+            hash,
+            facts: Facts { page, links, toc, slow_ms },
+        })
+    }
+}
