@@ -101,12 +101,13 @@ impl App {
 
     /// Cards that Memento changed, prompts that somebody edited.
     fn look_at_others(&self) -> Result<()> {
-        let cards = self.cards.sync()?;
-        let prompts = self.sync_prompts()?;
-        if cards.any() || prompts.any() {
+        // Trouble with one does not hide changes of the other.
+        let cards = self.cards.sync();
+        let prompts = self.sync_prompts();
+        if [&cards, &prompts].into_iter().flatten().any(|synced| synced.any()) {
             self.wake_index();
         }
-        Ok(())
+        cards.and(prompts).map(drop)
     }
 
     /// Tells connections what changed since the last time, whichever process changed it.
@@ -180,7 +181,10 @@ impl App {
                 tracing::warn!(vault = vault.name, error = ?error, "could not read the vault");
             }
         }
-        self.cards.sync()?;
+        if let Err(error) = self.cards.sync() {
+            // The cards stay as they were; a command about cards says what is wrong.
+            tracing::warn!(error = ?error, "could not read the cards");
+        }
         self.sync_prompts()?;
         Ok(())
     }
@@ -207,6 +211,13 @@ impl App {
             return Ok(Synced::default());
         }
         let all = super::prompts::stamps(self.prompts.as_ref())?;
+        if all.is_empty()
+            && let Some(why) = self.prompts_suspicion()?
+        {
+            tracing::warn!("{why}; they stay as they were, and `notewell doctor` says more");
+            *seen = Some(version);
+            return Ok(Synced::default());
+        }
         let synced = self.store.items.sync(Kind::Prompt, &all)?;
         *seen = Some(version);
         Ok(synced)

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod eval;
 mod events;
 mod follow;
+pub mod import;
 mod library;
 mod live;
 mod looks;

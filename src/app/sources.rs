@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{bookmarks, cards::CardRoom, looks::Looks, prompts};
 use crate::{
     config::Config,
-    domain::{Document, Kind, Page, Pid, Result},
+    domain::{Document, Error, Kind, Page, Pid, Result},
     index::Source,
     store::{Prompts, Store, pages::PageRow},
     vault::{self, Reason},
@@ -128,6 +128,12 @@ impl Source for Sources {
             Kind::Card => self.cards.document(&item),
             Kind::Prompt => {
                 let stored = self.prompts.find(&item.key)?;
+                if stored.is_none() && !self.prompts.all()?.iter().any(|one| one.origin.is_user()) {
+                    // The text of a lost prompt cannot be read again: its passages stay.
+                    return Err(Error::damaged(
+                        "the file of your prompts has lost them; `notewell doctor` says how to restore it",
+                    ));
+                }
                 Ok(stored.map(|stored| prompts::document(&stored.prompt, pid)))
             }
             Kind::Bookmark => {

@@ -7,7 +7,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::out;
+use super::{interrupt::Interrupt, out};
 use crate::domain::Progress;
 
 /// What is counted, how much of it is done, how fast, and how long the rest takes.
@@ -22,6 +22,7 @@ pub struct Bar {
     bar: ProgressBar,
     message: Mutex<String>,
     begun: Instant,
+    interrupt: Interrupt,
 }
 
 impl Bar {
@@ -40,7 +41,17 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, message: Mutex::default(), begun: Instant::now() }
+        Self {
+            bar,
+            message: Mutex::default(),
+            begun: Instant::now(),
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// The same for work that ends early when the person interrupts it.
+    pub fn until(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     pub fn finish(&self) {
@@ -65,5 +76,9 @@ impl Progress for Bar {
             self.bar.set_length(total);
         }
         self.bar.set_position(done);
+    }
+
+    fn stopped(&self) -> bool {
+        self.interrupt.pressed()
     }
 }

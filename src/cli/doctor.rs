@@ -3,7 +3,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Common, out};
-use crate::{app::doctor::Level, domain::Result};
+use crate::{
+    app::{App, doctor::Level},
+    domain::Result,
+};
 
 #[derive(Args)]
 #[command(after_help = "Exit status: 0 nothing is wrong, 1 something is, 2 error.")]
@@ -11,11 +14,23 @@ pub struct Doctor {
     /// Print findings as JSON lines
     #[arg(long)]
     json: bool,
+    /// Accept that every card, or every prompt of yours, was removed on purpose
+    #[arg(long, value_name = "cards|prompts")]
+    accept_empty: Option<Emptied>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Emptied {
+    Cards,
+    Prompts,
 }
 
 impl Doctor {
     pub fn run(self, common: &Common) -> Result<ExitCode> {
         let app = common.open()?;
+        if let Some(what) = self.accept_empty {
+            return accept(&app, what);
+        }
         let refreshed = app.refresh(&crate::domain::Silent);
         let findings = app.doctor()?;
         for finding in &findings {
@@ -40,4 +55,13 @@ impl Doctor {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn accept(app: &App, what: Emptied) -> Result<ExitCode> {
+    let (gone, name) = match what {
+        Emptied::Cards => (app.cards.accept_empty()?, "card"),
+        Emptied::Prompts => (app.accept_no_prompts()?, "prompt"),
+    };
+    out::say(format_args!("Accepted: {} removed from the library.", out::count(gone, name)));
+    Ok(ExitCode::SUCCESS)
 }

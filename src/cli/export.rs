@@ -2,13 +2,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, out, prompt};
-use crate::{app::cards::Format, domain::Result};
+use serde_json::{Value, json};
+
+use super::{Common, bar::Bar, out};
+use crate::{
+    app::{cards::Format, prompts},
+    domain::Result,
+};
 
 #[derive(Args)]
 pub struct Export {
     #[command(subcommand)]
     what: What,
+    /// Print what was written as JSON
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Subcommand)]
@@ -39,27 +47,39 @@ enum What {
 impl Export {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
-        match self.what {
+        let bar = Bar::new();
+        let (what, written, left_out, path) = match self.what {
             What::Cards { path, format } => {
                 let json =
                     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
                 let format = format.unwrap_or(if json { Format::Json } else { Format::Markdown });
-                let bar = Bar::new();
                 let exported = app.cards.export(&path, format, &bar);
                 bar.finish();
-                let exported = exported?;
-                let cards = out::count(exported.cards as u64, "card");
-                out::say(format_args!("{cards} in `{}`", exported.path.display()));
+                ("card", exported?.cards, Vec::new(), path)
             }
             What::Bookmarks { path } => {
-                let bar = Bar::new();
                 let exported = app.export_bookmarks(&path, &bar);
                 bar.finish();
-                let bookmarks = out::count(exported?, "bookmark");
-                out::say(format_args!("{bookmarks} in `{}`", path.display()));
+                ("bookmark", exported? as usize, Vec::new(), path)
             }
-            What::Prompts { path, all } => prompt::export(&app, &path, all)?,
+            What::Prompts { path, all } => {
+                let form = prompts::Form::of(&path)?;
+                let report = prompts::export(app.prompts.as_ref(), &path, form, all)?;
+                ("prompt", report.written, report.left_out, path)
+            }
+        };
+        if self.json {
+            let left_out: Vec<Value> = left_out
+                .into_iter()
+                .map(|(name, why)| json!({ "name": name, "reason": why }))
+                .collect();
+            out::say(json!({ "written": written, "path": path, "leftOut": left_out }));
+            return Ok(());
         }
+        for (name, why) in &left_out {
+            out::complain(format_args!("left out: `{name}` {why}"));
+        }
+        out::say(format_args!("{} in `{}`", out::count(written as u64, what), path.display()));
         Ok(())
     }
 }

@@ -2,16 +2,20 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Common, bar::Bar, bookmark, interrupt, out, prompt};
+use super::{
+    Common,
+    bar::Bar,
+    bookmark,
+    interrupt::{INTERRUPTED, Interrupt},
+    out,
+};
 use crate::{
-    app::{bookmarks::Imported, cards::Report},
+    app::{
+        App,
+        import::{ImportReport, Remarks},
+    },
     domain::{Error, Result, Timestamp},
 };
-
-/// What is kept of cards and bookmarks, which are imported in batches.
-const INTERRUPTED: &str = "Stopped. What was imported so far is kept; the same command again goes on, and adds nothing twice.";
-const PROMPTS_INTERRUPTED: &str =
-    "Stopped. Prompts are imported all at once or not at all; `notewell prompt list` shows which.";
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -22,6 +26,9 @@ Examples:
 pub struct Import {
     #[command(subcommand)]
     what: What,
+    /// Print the report as JSON
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Subcommand)]
@@ -48,84 +55,87 @@ enum What {
 
 impl Import {
     pub fn run(self, common: &Common) -> Result<()> {
-        interrupt::explain(match &self.what {
-            What::Prompts { .. } => PROMPTS_INTERRUPTED,
-            _ => INTERRUPTED,
-        })?;
         let app = common.open()?;
-        match self.what {
-            What::Cards { paths } => {
-                let bar = Bar::new();
-                let report = app.cards.import(&paths, &bar);
-                bar.finish();
-                tell(&report?);
-            }
-            What::Bookmarks { paths } => {
-                let bar = Bar::of_bytes();
-                let imported = app.import_bookmarks(&paths, Timestamp::now(), &bar);
-                bar.finish();
-                let imported = imported?;
-                tell_bookmarks(&imported);
-                if let Some(line) = bookmark::judge(&app)? {
-                    out::say(line);
-                }
-                refuse_failed(&imported)?;
-            }
-            What::Prompts { paths } => {
-                let bar = Bar::new();
-                let report = app.import_prompts(&paths, &bar);
-                bar.finish();
-                prompt::tell_import(&report?);
-            }
+        let interrupt = Interrupt::listen()?;
+        let bar = match &self.what {
+            What::Bookmarks { .. } => Bar::of_bytes(),
+            _ => Bar::new(),
+        };
+        let bar = bar.until(interrupt.clone());
+        let report = match &self.what {
+            What::Cards { paths } => app.cards.import(paths, &bar),
+            What::Bookmarks { paths } => app.import_bookmarks(paths, Timestamp::now(), &bar),
+            What::Prompts { paths } => app.import_prompts(paths, &bar),
+        };
+        bar.finish();
+        let report = report?;
+        match self.json {
+            true => out::say(
+                serde_json::to_string(&report)
+                    .map_err(|error| Error::internal(format!("could not write JSON: {error}")))?,
+            ),
+            false => tell(&report),
         }
-        Ok(())
+        if !report.stopped {
+            if matches!(self.what, What::Bookmarks { .. })
+                && let Some(line) = bookmark::judge(&app)?
+            {
+                if self.json { out::note(line) } else { out::say(line) }
+            }
+            bring_up_to_date(&app, interrupt)?;
+        }
+        outcome(&report)
     }
+}
+
+/// Indexes and embeds what was imported, with a bar, so that the next search finds it.
+fn bring_up_to_date(app: &App, interrupt: Interrupt) -> Result<()> {
+    let bar = Bar::new().until(interrupt);
+    let done = app.catch_up(&bar).and_then(|()| app.embed_all(&bar));
+    bar.finish();
+    done
 }
 
 /// Names up to this many things of a kind; the rest is counted.
 const NAMED: usize = 20;
 
-fn tell(report: &Report) {
-    for (lines, what) in [(&report.skipped, "skipped"), (&report.remarks, "note")] {
-        for (name, why) in lines.iter().take(NAMED) {
-            out::note(format_args!("{what}: `{name}` {why}"));
-        }
-        if lines.len() > NAMED {
-            out::note(format_args!("{what}: and {} more", lines.len() - NAMED));
-        }
-    }
-    out::say(format_args!(
-        "{} added, {} updated, {} already there, {} skipped, {} other files",
-        report.added,
-        report.updated,
-        report.present,
-        report.skipped.len(),
-        report.others
-    ));
-}
-
-fn tell_bookmarks(imported: &Imported) {
-    for (path, format) in &imported.files {
+fn tell(report: &ImportReport) {
+    for (path, format) in &report.files {
         out::note(format_args!("`{}` is {format}", path.display()));
     }
-    for (name, why) in &imported.skipped {
-        out::note(format_args!("skipped: `{name}` {why}"));
-    }
+    tell_remarks("skipped", &report.skipped);
+    tell_remarks("note", &report.changed);
+    let others = match report.other_files {
+        0 => String::new(),
+        others => format!(", {}", out::count(others as u64, "other file")),
+    };
     out::say(format_args!(
-        "{} added, {} updated, {} already there, {} skipped",
-        imported.added,
-        imported.updated,
-        imported.present,
-        imported.skipped.len()
+        "{} added, {} updated, {} already there, {} skipped{others}",
+        report.added, report.updated, report.unchanged, report.skipped.total
     ));
 }
 
-fn refuse_failed(imported: &Imported) -> Result<()> {
-    match imported.failed.as_slice() {
-        [] => Ok(()),
-        failed => {
-            let failed: Vec<&str> = failed.iter().map(|(_, why)| why.as_str()).collect();
-            Err(Error::invalid_params(failed.join("\n")))
-        }
+fn tell_remarks(what: &str, remarks: &Remarks) {
+    let named = remarks.first.iter().take(NAMED);
+    for (place, why) in named.clone() {
+        out::note(format_args!("{what}: `{place}` {why}"));
     }
+    let more = remarks.total - named.len();
+    if more > 0 {
+        out::note(format_args!("{what}: and {more} more; --json lists the first 1000"));
+    }
+}
+
+fn outcome(report: &ImportReport) -> Result<()> {
+    if report.stopped {
+        out::note(
+            "Stopped. What was imported so far is kept; the same command again goes on, and adds nothing twice.",
+        );
+        std::process::exit(INTERRUPTED);
+    }
+    if report.failed.is_empty() {
+        return Ok(());
+    }
+    let failed: Vec<&str> = report.failed.iter().map(|(_, why)| why.as_str()).collect();
+    Err(Error::invalid_params(failed.join("\n")))
 }

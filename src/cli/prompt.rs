@@ -306,31 +306,3 @@ fn sync(app: &App, folder: &Path) -> Result<()> {
     ));
     Ok(())
 }
-
-/// Says what an import did.
-pub(super) fn tell_import(report: &prompts::Imported) {
-    const NAMED: usize = 20;
-    for (place, why) in report.refused.iter().take(NAMED) {
-        out::complain(format_args!("skipped: {place}: {why}"));
-    }
-    if report.refused.len() > NAMED {
-        out::complain(format_args!("skipped: and {} more", report.refused.len() - NAMED));
-    }
-    out::say(format_args!(
-        "{} added, {} already there, {} skipped",
-        report.added.len(),
-        report.known,
-        report.refused.len()
-    ));
-}
-
-/// `notewell export prompts`.
-pub(super) fn export(app: &App, path: &Path, all: bool) -> Result<()> {
-    let form = prompts::Form::of(path)?;
-    let report = prompts::export(app.prompts.as_ref(), path, form, all)?;
-    for (name, why) in &report.left_out {
-        out::complain(format_args!("left out: `{name}` {why}"));
-    }
-    out::say(format_args!("{} prompts in `{}`", report.written, path.display()));
-    Ok(())
-}

@@ -11,9 +11,14 @@ use std::{
 
 use super::error::{Code, Error, Result};
 
-/// Where a long piece of work says how far it is.
+/// Where a long piece of work reports how far it is.
 pub trait Progress: Send + Sync {
     fn report(&self, done: u64, total: Option<u64>, message: &str);
+
+    /// Whether the work should end at the next safe point. What is done by then stays.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody listens.

@@ -22,6 +22,12 @@ pub enum Code {
     Cancelled,
     /// Something outside failed: a model provider, a clone, a build. Told as a tool result.
     Outside,
+    /// Storage cannot be used at the moment: locked by another program, or the disk is full. The
+    /// caller is told, and can try again.
+    Storage,
+    /// A file that holds a person's items is missing, empty or damaged. The caller is told how to
+    /// restore it.
+    Damaged,
     /// A fault here: storage, index, a bug. The cause goes to the log, an id to the client.
     Internal,
 }
@@ -34,7 +40,7 @@ impl Code {
             Code::InvalidRequest | Code::Limit | Code::Cancelled => -32600,
             Code::NotFound => -32601,
             Code::InvalidParams => -32602,
-            Code::Outside | Code::Internal => -32603,
+            Code::Outside | Code::Storage | Code::Damaged | Code::Internal => -32603,
         }
     }
 
@@ -48,6 +54,8 @@ impl Code {
             Code::Limit => "limit",
             Code::Cancelled => "cancelled",
             Code::Outside => "outside",
+            Code::Storage => "storage",
+            Code::Damaged => "damaged",
             Code::Internal => "internal",
         }
     }
@@ -95,6 +103,22 @@ impl Error {
 
     pub fn outside(message: impl Into<String>) -> Self {
         Self::new(Code::Outside, message)
+    }
+
+    pub fn storage(message: impl Into<String>) -> Self {
+        Self::new(Code::Storage, message)
+    }
+
+    pub fn damaged(message: impl Into<String>) -> Self {
+        Self::new(Code::Damaged, message)
+    }
+
+    /// A write that did not fit on the disk. Every write here replaces a file or commits a
+    /// transaction as a whole, so a failed one has changed nothing.
+    pub fn disk_full(what: impl fmt::Display) -> Self {
+        Self::storage(format!(
+            "disk full: nothing was changed; free space and try again (could not {what})"
+        ))
     }
 
     pub fn internal(message: impl Into<String>) -> Self {
@@ -151,7 +175,39 @@ where
 {
     fn doing(self, what: impl fmt::Display) -> Result<T> {
         self.map_err(|error| {
-            Error::internal(format!("could not {what}: {error}")).with_source(error)
+            let full = is_disk_full(&error);
+            let told = match full {
+                true => Error::disk_full(what),
+                false => Error::internal(format!("could not {what}: {error}")),
+            };
+            told.with_source(error)
         })
+    }
+}
+
+/// Whether an I/O error behind this one says that the disk, or the caller's share of it, is full.
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+            return matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        }
+        next = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_and_any_other_fault_is_not() {
+        let fail = |kind| Err::<(), _>(std::io::Error::from(kind)).doing("write `x`").unwrap_err();
+        let full = fail(std::io::ErrorKind::StorageFull);
+        assert_eq!((full.code, full.code.json_rpc()), (Code::Storage, -32603));
+        assert!(full.message.starts_with("disk full: nothing was changed"), "{full}");
+        assert_eq!(fail(std::io::ErrorKind::PermissionDenied).code, Code::Internal);
     }
 }

@@ -51,8 +51,26 @@ pub trait Cards: Send + Sync {
     /// The stamp of one card, as `stamps` has it; `None` when it is gone.
     fn stamp(&self, id: &str) -> Result<Option<u64>>;
 
-    /// Another number when some other connection has changed the database since.
+    /// Another number when some other connection has changed the database since, or when another
+    /// file has taken its place.
     fn data_version(&self) -> Result<i64>;
+
+    /// Whether there are cards; of an empty database also whether it had some.
+    fn occupancy(&self) -> Result<Occupancy>;
+
+    /// What a check of the database's structure finds wrong; empty when it is sound. Reads the
+    /// whole file.
+    fn damage(&self) -> Result<Vec<String>>;
+}
+
+/// How full a cards' database is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occupancy {
+    Cards,
+    /// It has none now. It was seen with some, and they were deleted one transaction after another.
+    Emptied,
+    /// It has none, and never had any while it was open here.
+    Empty,
 }
 
 /// Whether a card comes with its images or with links to them.

@@ -321,6 +321,11 @@ INSERT INTO "Note" ("id", "content", "mood", "color", "order", "createdAt", "upd
     ('doomed', 'goes', NULL, 'default', 0, 1704337445000, 1704337445000);
 "#;
 
+/// The statement that makes Memento's table, without the rows.
+pub fn note_table() -> &'static str {
+    DEV_DB.split_inclusive(");").next().unwrap()
+}
+
 /// Every value of every table, by table, row and column.
 fn dump(connection: &Connection) -> BTreeMap<(String, String, String), Sql> {
     let mut all = BTreeMap::new();
@@ -422,7 +427,7 @@ fn imports_and_exports_at_the_shell() {
     let keep = folder.to_str().unwrap();
     let (ok, out, err) = home.run(&["import", "cards", keep]);
     assert!(ok, "{err}");
-    assert_eq!(out.trim(), "1 added, 0 updated, 0 already there, 1 skipped, 1 other files");
+    assert_eq!(out.trim(), "1 added, 0 updated, 0 already there, 1 skipped, 1 other file");
     assert!(err.contains("`bin.json` was in Keep's bin"), "{err}");
     assert!(
         home.say(&["import", "cards", keep]).starts_with("0 added, 0 updated, 1 already there")

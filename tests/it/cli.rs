@@ -45,14 +45,14 @@ fn doctor_tells_remarks_and_cards_as_notes() {
     home.say(&["call", "create_note", r#"{"title":"札","content":"карточка"}"#]);
     let out = home.say(&["doctor"]);
     assert!(out.contains("note: `user.jsonl` line 1"), "{out}");
-    assert!(out.contains("note: 1 cards in `") && out.contains("cards.db"), "{out}");
+    assert!(out.contains("note: 1 card in `") && out.contains("cards.db"), "{out}");
     assert!(out.contains("Nothing is wrong."), "{out}");
     put(&home.data().join("cards.db"), "not a database, and long enough to be looked at as one");
     for tail in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(home.data().join(format!("cards.db{tail}")));
     }
     let (ok, out, _) = home.run(&["doctor"]);
-    assert!(!ok && out.contains("wrong: the cards in `"), "{out}");
+    assert!(!ok && out.contains("wrong: the cards' database is damaged"), "{out}");
 }
 
 #[test]

@@ -93,3 +93,74 @@ fn a_hundred_kills_lose_nothing() {
     assert_eq!(status["cards"], acknowledged.len(), "{status}");
     assert_eq!(status["behind"], 0);
 }
+
+/// Prompts, bookmarks and tokens: what was acknowledged before the kill is there after it, and what
+/// was under way is there whole or not at all.
+#[test]
+fn kills_lose_no_prompt_bookmark_or_token() {
+    let home = Home::new();
+    let mut dice = Dice(0xfeed_5678_beef);
+    let (mut prompts, mut bookmarks, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..25 {
+        let mut client = home.stdio();
+        client.initialize();
+        for change in 0..1 + dice.roll(3) {
+            let name = format!("p{round}x{change}");
+            let text = json!({ "type": "text", "text": format!("общее {name} 単語") });
+            let messages = json!([{ "role": "user", "content": text }]);
+            client.call(
+                "create_prompt",
+                json!({ "name": name, "title": name, "messages": messages }),
+            );
+            prompts.push(name);
+            let url = format!("https://example.org/{round}/{change}");
+            client.call("add_bookmark", json!({ "url": url, "title": "Закладка 本" }));
+            bookmarks.push(url);
+        }
+        // One more of each, of which nobody hears whether it was made.
+        let late = [
+            json!({ "name": "add_bookmark", "arguments": { "url": format!("https://example.org/late/{round}"), "title": "x" } }),
+            json!({ "name": "create_prompt", "arguments": { "name": format!("late{round}"), "title": "x",
+                "messages": [{ "role": "user", "content": { "type": "text", "text": "y" } }] } }),
+        ];
+        for (id, params) in (1000..).zip(late) {
+            let request =
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            client.write(format!("{request}\n").as_bytes());
+        }
+        std::thread::sleep(Duration::from_micros(dice.roll(15_000)));
+        client.child.kill().unwrap();
+        client.child.wait().unwrap();
+        // A token that was printed is kept.
+        let name = format!("token{round}");
+        let mut command = home.command(&["token", "create", "--scope", "reader", "--name", &name]);
+        let mut child = command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(dice.roll(60_000)));
+        child.kill().unwrap();
+        if !child.wait_with_output().unwrap().stdout.is_empty() {
+            tokens.push(name);
+        }
+    }
+    let listed = home.say(&["prompt", "list"]);
+    for name in &prompts {
+        assert!(listed.contains(&format!("{name}\t")), "{name} is missing");
+    }
+    for url in &bookmarks {
+        assert!(home.say(&["bookmark", "show", url]).contains("Закладка"), "{url}");
+    }
+    let kept = home.say(&["token", "list"]);
+    for name in &tokens {
+        assert!(kept.contains(name.as_str()), "{name}: {kept}");
+    }
+    let (ok, out, err) = home.run(&["doctor"]);
+    assert!(ok, "{out} {err}");
+    let mut client = home.stdio();
+    client.initialize();
+    let found = client.call("search", json!({ "query": "kind:bookmark закладка", "limit": 1 }));
+    let total = found["structuredContent"]["totalMatches"].as_u64().unwrap();
+    assert_eq!(total, bookmarks.len() as u64);
+}

@@ -338,8 +338,14 @@ fn the_shell_imports_renders_edits_restores_and_syncs() {
     let csv = home.dir.path().join("library.csv");
     put(&csv, "act,prompt\nLinux Terminal,Be a {{shell}}.\nПереводчик,Переведи.\n");
     let csv = csv.to_str().unwrap();
-    assert_eq!(home.say(&["import", "prompts", csv]).trim(), "2 added, 0 already there, 0 skipped");
-    assert_eq!(home.say(&["import", "prompts", csv]).trim(), "0 added, 2 already there, 0 skipped");
+    assert_eq!(
+        home.say(&["import", "prompts", csv]).trim(),
+        "2 added, 0 updated, 0 already there, 0 skipped"
+    );
+    assert_eq!(
+        home.say(&["import", "prompts", csv]).trim(),
+        "0 added, 0 updated, 2 already there, 0 skipped"
+    );
     assert_eq!(home.say(&["prompt", "render", "linux_terminal", "shell=zsh"]).trim(), "Be a zsh.");
     let (ok, _, err) = home.run(&["prompt", "render", "linux_terminal"]);
     assert!(!ok && err.contains("Missing required argument: shell"), "{err}");

@@ -4,27 +4,16 @@ use std::path::{Path, PathBuf};
 
 use super::import::{self, Format};
 use crate::{
-    app::App,
-    domain::{Bookmark, Progress, Result, Timestamp},
+    app::{App, import::ImportReport},
+    domain::{Bookmark, Code, Error, Progress, Result, Timestamp},
     store::bookmarks::Put,
 };
 
 /// Bookmarks that are judged and filed together: one transaction each.
 const BATCH: usize = 1_024;
-
-/// What an import did.
-#[derive(Debug, Default)]
-pub struct Imported {
-    pub added: usize,
-    pub updated: usize,
-    /// Already there, with nothing new to say.
-    pub present: usize,
-    /// Records that were not taken: where, and why.
-    pub skipped: Vec<(String, String)>,
-    pub files: Vec<(PathBuf, Format)>,
-    /// Files that could not be read. What was taken from them before stays.
-    pub failed: Vec<(PathBuf, String)>,
-}
+/// Bytes of records, as they are written, that are filed together. Parsed they take many times as
+/// much memory.
+const BATCH_BYTES: usize = 4 << 20;
 
 impl App {
     /// Imports files. Whatever happens on the way, what was filed stays, and a repeat goes on.
@@ -33,28 +22,39 @@ impl App {
         paths: &[PathBuf],
         now: Timestamp,
         progress: &dyn Progress,
-    ) -> Result<Imported> {
-        let mut imported = Imported::default();
+    ) -> Result<ImportReport> {
+        let mut report = ImportReport::default();
         for path in paths {
-            let mut batch =
-                Batch { app: self, waiting: Vec::with_capacity(BATCH), into: &mut imported };
+            let mut batch = Batch {
+                app: self,
+                waiting: Vec::with_capacity(BATCH),
+                bytes: 0,
+                report: &mut report,
+            };
             let read = batch.read(path, now, progress);
             // What came before a fault was read well.
             batch.file()?;
             match read {
-                Ok(format) => imported.files.push((path.clone(), format)),
-                Err(error) => imported.failed.push((path.clone(), error.message)),
+                Ok(format) => report.files.push((path.clone(), format.name().to_owned())),
+                Err(error) if error.code == Code::Cancelled => {
+                    report.stopped = true;
+                    break;
+                }
+                // A fault of our own storage would repeat with every file.
+                Err(error) if error.code.json_rpc() == -32603 => return Err(error),
+                Err(error) => report.failed.push((path.clone(), error.plain().to_owned())),
             }
         }
         self.wake_index();
-        Ok(imported)
+        Ok(report)
     }
 }
 
 struct Batch<'a> {
     app: &'a App,
     waiting: Vec<Bookmark>,
-    into: &'a mut Imported,
+    bytes: usize,
+    report: &'a mut ImportReport,
 }
 
 impl Batch<'_> {
@@ -64,42 +64,47 @@ impl Batch<'_> {
             path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         import::read(path, now, &mut |found| {
             match found.bookmark {
-                Ok(bookmark) => self.take(bookmark)?,
+                Ok(bookmark) => self.take(bookmark, found.bytes)?,
                 Err(skipped) => {
-                    self.into.skipped.push((format!("{name} {}", skipped.place), skipped.reason));
+                    self.report.skipped.push(format!("{name} {}", skipped.place), skipped.reason);
                 }
             }
-            if self.waiting.len() == BATCH {
+            if self.waiting.len() >= BATCH || self.bytes >= BATCH_BYTES {
                 self.file()?;
                 progress.report(found.at, Some(size.max(found.at)), &name);
             }
-            Ok(())
+            match progress.stopped() {
+                true => Err(Error::new(Code::Cancelled, "the import was stopped")),
+                false => Ok(()),
+            }
         })
     }
 
     /// Holds back what the library knows already: judging it again would change nothing.
-    fn take(&mut self, bookmark: Bookmark) -> Result<()> {
+    fn take(&mut self, bookmark: Bookmark, bytes: usize) -> Result<()> {
         if let Some((_, mut known)) = self.app.store.bookmarks.twin(&bookmark)? {
             let gains_an_id = known.has_made_id() && !bookmark.has_made_id();
             if !known.take(&bookmark) && !gains_an_id {
-                self.into.present += 1;
+                self.report.unchanged += 1;
                 return Ok(());
             }
         }
+        self.bytes += bytes;
         self.waiting.push(bookmark);
         Ok(())
     }
 
     fn file(&mut self) -> Result<()> {
+        self.bytes = 0;
         if self.waiting.is_empty() {
             return Ok(());
         }
         let filed = self.app.judge(std::mem::take(&mut self.waiting))?;
         for put in self.app.store.bookmarks.put(&filed)? {
             match put {
-                Put::Added(_) => self.into.added += 1,
-                Put::Updated(_) => self.into.updated += 1,
-                Put::Same(_) => self.into.present += 1,
+                Put::Added(_) => self.report.added += 1,
+                Put::Updated(_) => self.report.updated += 1,
+                Put::Same(_) => self.report.unchanged += 1,
             }
         }
         Ok(())

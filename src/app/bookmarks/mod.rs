@@ -19,6 +19,5 @@ mod wording;
 
 pub use changes::{Add, Change};
 pub use document::{document, markdown};
-pub use importing::Imported;
 pub use modelled::Modelled;
 pub use project::{Project, project};

@@ -38,6 +38,8 @@ pub struct Exported {
 impl CardRoom {
     /// Writes all cards to a JSON file or into an empty folder.
     pub fn export(&self, path: &Path, format: Format, progress: &dyn Progress) -> Result<Exported> {
+        // An export of a file that lost its cards would look like a good backup.
+        self.refuse_suspect()?;
         let cards = self.store()?;
         let mut ids: Vec<String> = cards.stamps()?.into_iter().map(|(id, _)| id).collect();
         ids.sort();

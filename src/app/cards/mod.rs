@@ -1,33 +1,33 @@
 //! Cards: the database that keeps them, opened when first needed, and the registry that the index
 //! follows. Import and export stand beside it.
 //!
-//! A database that is missing or foreign stops the cards and nothing else: every call says what is
-//! wrong with it.
+//! A database that is missing or damaged stops the cards and nothing else: every call says what is
+//! wrong with it. `trust` decides whether the file may be believed.
 
 mod document;
 mod export;
 mod import;
+mod trust;
 
 use std::{
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 pub use document::{document, markdown};
 pub use export::{Exported, Format};
-pub use import::Report;
 
 use crate::{
     config::Config,
     domain::{
-        Card, Document, Error, Kind, Result,
+        Card, Code, Document, Error, Kind, Result,
         card::{CardChange, Image, NewCard, parse_image_link},
     },
     store::{
         Items,
         cards::{CardPage, CardQuery, Cards, Flag, Images, no_such_card},
         items::{Item, Synced},
-        sqlite::cards::SqliteCards,
+        sqlite::cards::{CardFile, LOCK_WAIT, SqliteCards},
     },
 };
 
@@ -35,13 +35,8 @@ use crate::{
 /// would not fit an answer, and links to them are.
 const INLINE_IMAGES: usize = 2 << 20;
 
-/// Stands for the data version of a database that is not there yet.
-const NO_FILE: i64 = i64::MIN;
-
 pub struct CardRoom {
-    path: PathBuf,
-    /// The file is ours to make; otherwise it is Memento's and must be there.
-    own: bool,
+    file: CardFile,
     items: Arc<dyn Items>,
     state: Mutex<State>,
     /// Held while the registry hears of cards, so that a comparison begun before a change does
@@ -52,6 +47,12 @@ pub struct CardRoom {
 #[derive(Default)]
 struct State {
     open: Option<Arc<dyn Cards>>,
+    /// When a call last gave up opening a locked file.
+    gave_up: Option<Instant>,
+    /// Which state of the file was checked, and what is wrong with it.
+    checked: Option<(i64, Option<String>)>,
+    /// What the log was last told is wrong.
+    told: Option<String>,
     /// The state of the database that the registry shows; `None` when they must be compared.
     seen: Option<i64>,
 }
@@ -59,9 +60,14 @@ struct State {
 impl CardRoom {
     /// Nothing is opened or made before the first call.
     pub fn new(config: &Config, items: Arc<dyn Items>) -> Self {
+        // A lock is waited for within the time that a request has.
+        let wait = LOCK_WAIT.min(Duration::from_secs(config.limits.request_seconds) / 2);
         Self {
-            path: config.cards_database(),
-            own: config.cards.database.as_os_str().is_empty(),
+            file: CardFile {
+                path: config.cards_database(),
+                own: config.cards.database.as_os_str().is_empty(),
+                wait,
+            },
             items,
             state: Mutex::default(),
             registry: Mutex::default(),
@@ -74,39 +80,62 @@ impl CardRoom {
 
     /// How many cards there are; `None` while no card was ever made.
     pub fn count(&self) -> Result<Option<usize>> {
-        match self.own && !self.path.exists() {
+        match self.is_unmade()? {
             true => Ok(None),
             false => Ok(Some(self.store()?.stamps()?.len())),
         }
     }
 
-    /// The database, opened now if it is not yet.
+    /// Whether this is a library of our own in which no card was ever made.
+    fn is_unmade(&self) -> Result<bool> {
+        Ok(self.file.own && !self.file.path.exists() && self.known()? == 0)
+    }
+
+    /// The database, opened now if it is not yet. It is made only where no card is known: an
+    /// empty file in the place of a lost one would hide the loss.
     pub fn store(&self) -> Result<Arc<dyn Cards>> {
+        let asked = Instant::now();
         let mut state = self.state();
         if let Some(cards) = &state.open {
             return Ok(cards.clone());
         }
-        let opened = if self.own {
-            SqliteCards::open_own(&self.path)
-        } else {
-            SqliteCards::open_existing(&self.path)
+        if state.gave_up.is_some_and(|moment| moment >= asked) {
+            return Err(Error::storage(
+                "the cards' database is locked by another program; try again",
+            ));
+        }
+        let open = || -> Result<SqliteCards> {
+            if self.file.own && self.known()? == 0 {
+                self.file.make()?;
+            }
+            SqliteCards::open(self.file.clone())
         };
-        let cards: Arc<dyn Cards> = Arc::new(opened?);
+        let opened = open().inspect_err(|error| {
+            if error.code == Code::Storage {
+                state.gave_up = Some(Instant::now());
+            }
+        })?;
+        let cards: Arc<dyn Cards> = Arc::new(opened);
         state.open = Some(cards.clone());
         Ok(cards)
     }
 
     /// Compares the registry with the database if anybody has written to it since the last time.
     /// Cheap when nobody has: call it as often as changes should be seen.
+    ///
+    /// A file that cannot be trusted changes nothing: what is known of its cards stays.
     pub fn sync(&self) -> Result<Synced> {
         // A library without cards is not given an empty database for looking.
-        let cards = if self.own && !self.path.exists() { None } else { Some(self.store()?) };
-        let version = cards.as_ref().map_or(Ok(NO_FILE), |cards| cards.data_version())?;
+        if self.is_unmade()? || self.is_suspect()? {
+            return Ok(Synced::default());
+        }
+        let cards = self.store()?;
+        let version = cards.data_version()?;
         if self.state().seen == Some(version) {
             return Ok(Synced::default());
         }
         let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamps = cards.map_or(Ok(Vec::new()), |cards| cards.stamps())?;
+        let stamps = cards.stamps()?;
         let all: Vec<_> = stamps.into_iter().map(|(id, stamp)| (id, stamp as i64)).collect();
         let synced = self.items.sync(Kind::Card, &all)?;
         self.state().seen = Some(version);
@@ -130,31 +159,36 @@ impl CardRoom {
     }
 
     pub fn create(&self, new: NewCard) -> Result<Card> {
-        let cards = self.store()?;
+        let cards = self.writable()?;
         let card = cards.create(new)?;
         self.record(&*cards, &card.id);
         Ok(with_fitting_images(card))
     }
 
     pub fn update(&self, id: &str, change: CardChange) -> Result<Card> {
-        let cards = self.store()?;
+        let cards = self.writable()?;
         let card = cards.update(id, change)?;
         self.record(&*cards, id);
         Ok(with_fitting_images(card))
     }
 
     pub fn toggle(&self, id: &str, flag: Flag) -> Result<Card> {
-        let cards = self.store()?;
+        let cards = self.writable()?;
         let card = cards.toggle(id, flag)?;
         self.record(&*cards, id);
         Ok(with_fitting_images(card))
     }
 
     pub fn delete(&self, id: &str) -> Result<()> {
-        let cards = self.store()?;
-        cards.delete(id)?;
+        let cards = self.writable()?;
+        // The last card leaves the registry first. A crash in between is then a card that comes
+        // back, not a file that seems to have lost its cards.
+        if cards.stamp(id)?.is_some() && self.known()? == 1 {
+            self.items.remove(Kind::Card, id)?;
+        }
+        let deleted = cards.delete(id);
         self.record(&*cards, id);
-        Ok(())
+        deleted
     }
 
     /// One card with its images, or the error of one that is not there.
@@ -195,6 +229,10 @@ impl CardRoom {
     /// What the index reads of an item of the registry; `None` when the card is gone.
     pub fn document(&self, item: &Item) -> Result<Option<Document>> {
         let card = self.store()?.get(&item.key, Images::Links)?;
+        if card.is_none() {
+            // The text of a lost card cannot be read again: its passages stay as they are.
+            self.refuse_suspect()?;
+        }
         Ok(card.map(|card| document(item.pid, &card)))
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    app::import::ImportReport,
     domain::{Pid, Silent, Timestamp},
     store,
 };
@@ -35,12 +36,12 @@ fn all(room: &CardRoom) -> BTreeMap<String, Card> {
         .collect()
 }
 
-fn import(room: &CardRoom, path: &Path) -> Report {
+fn import(room: &CardRoom, path: &Path) -> ImportReport {
     room.import(&[path.to_path_buf()], &Silent).unwrap()
 }
 
-fn counts(report: &Report) -> (usize, usize, usize, usize) {
-    (report.added, report.updated, report.present, report.skipped.len())
+fn counts(report: &ImportReport) -> (usize, usize, usize, usize) {
+    (report.added, report.updated, report.unchanged, report.skipped.total)
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn keep_notes_come_in_whole_and_once() {
     }
     let report = import(&room, folder.path().join("Takeout").as_path());
     assert_eq!(counts(&report), (3, 0, 0, 3), "{report:?}");
-    assert_eq!((report.others, report.remarks.len()), (2, 2), "{report:?}");
+    assert_eq!((report.other_files, report.changed.total), (2, 2), "{report:?}");
     let card = all(&room).into_values().find(|card| card.is_pinned).unwrap();
     let expected = Card {
         id: card.id.clone(),

@@ -1,4 +1,4 @@
-//! Findings about canonical files: the data directory, the cards, the prompts.
+//! Findings about the data directory and the lines of the prompts' files.
 
 use super::Finding;
 use crate::{app::App, domain::Result};
@@ -14,21 +14,6 @@ impl App {
             ),
             "make it writable for this account, or name another with `--data DIR`",
         ))
-    }
-
-    pub(super) fn check_cards(&self, findings: &mut Vec<Finding>) {
-        let path = self.config.cards_database();
-        match self.cards.count() {
-            Ok(None) => {}
-            Ok(Some(count)) => findings.push(Finding::note(
-                format!("{count} cards in `{}`", path.display()),
-                "the file can be read; nothing to do",
-            )),
-            Err(error) => findings.push(Finding::wrong(
-                format!("the cards in `{}` cannot be read: {error}", path.display()),
-                "restore the file, or name another in `[cards] database`",
-            )),
-        }
     }
 
     pub(super) fn check_prompts(&self, findings: &mut Vec<Finding>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What is wrong with the library, and how to mend it. Each family of findings has a file of its
 //! own; looking changes nothing.
 
+mod canonical;
 mod files;
 mod index;
 mod vaults;
@@ -38,7 +39,7 @@ impl App {
         self.check_vaults(&mut findings)?;
         self.check_pages(&mut findings)?;
         self.check_prompts(&mut findings)?;
-        self.check_cards(&mut findings);
+        self.check_canonical(&mut findings)?;
         self.check_index(&mut findings)?;
         findings.sort_by_key(|finding| finding.level == Level::Note);
         Ok(findings)

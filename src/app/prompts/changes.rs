@@ -6,9 +6,9 @@ use std::{
     sync::{PoisonError, atomic::Ordering},
 };
 
-use super::{Imported, document::stamp};
+use super::document::stamp;
 use crate::{
-    app::{App, Event},
+    app::{App, Event, import::ImportReport},
     domain::{
         Kind, Progress, Result,
         prompt::{Draft, Patch},
@@ -18,6 +18,7 @@ use crate::{
 
 impl App {
     pub fn create_prompt(&self, draft: Draft) -> Result<String> {
+        self.refuse_suspect_prompts()?;
         let stored = self.prompts.create(draft)?;
         self.register_prompt(&stored.prompt.name)?;
         self.tell_prompts();
@@ -25,6 +26,7 @@ impl App {
     }
 
     pub fn update_prompt(&self, patch: Patch) -> Result<String> {
+        self.refuse_suspect_prompts()?;
         let before = patch.name.clone().unwrap_or_default();
         let built_in = self.prompts.find(&before)?.is_some_and(|found| !found.origin.is_user());
         let stored = self.prompts.update(patch)?;
@@ -41,7 +43,19 @@ impl App {
     }
 
     pub fn delete_prompt(&self, name: &str) -> Result<String> {
-        self.prompts.delete(name)?;
+        self.refuse_suspect_prompts()?;
+        // The last prompt leaves the registry first. A crash in between is then a prompt that
+        // comes back, not a file that seems to have lost its prompts.
+        let last = self.store.items.count(Some(Kind::Prompt))? == 1;
+        if last {
+            self.store.items.remove(Kind::Prompt, name)?;
+        }
+        if let Err(error) = self.prompts.delete(name) {
+            if last {
+                self.register_prompt(name)?;
+            }
+            return Err(error);
+        }
         self.register_prompt(name)?;
         self.tell_prompts();
         Ok(format!("Deleted prompt: {name}"))
@@ -56,7 +70,12 @@ impl App {
     }
 
     /// Brings libraries of prompts in.
-    pub fn import_prompts(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<Imported> {
+    pub fn import_prompts(
+        &self,
+        paths: &[PathBuf],
+        progress: &dyn Progress,
+    ) -> Result<ImportReport> {
+        self.refuse_suspect_prompts()?;
         let report = super::import(self.prompts.as_ref(), paths, progress)?;
         self.sync_prompts()?;
         self.tell_prompts();
@@ -72,12 +91,13 @@ impl App {
             *seen = Some(version);
         }
         match self.prompts.find(name)? {
-            // Found under another spelling of the name, it is registered under its own.
-            Some(stored) => {
+            // Found under another spelling of the name, it is registered under its own. A built-in
+            // prompt that comes to light again is not the user's.
+            Some(stored) if stored.origin.is_user() => {
                 let name = &stored.prompt.name;
                 self.store.items.record(Kind::Prompt, name, stamp(&stored.prompt)).map(drop)
             }
-            None => self.store.items.remove(Kind::Prompt, name).map(drop),
+            _ => self.store.items.remove(Kind::Prompt, name).map(drop),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{file::put, markdown};
+use super::{file::put, formula, markdown};
 use crate::{
     domain::{Error, Result, error::Doing, prompt::check_name},
     store::{Prompts, prompts::Stored},
@@ -40,6 +40,9 @@ pub struct Exported {
     pub left_out: Vec<(String, String)>,
 }
 
+/// The columns of our own table, by which an import knows it again.
+pub(super) const OWN_COLUMNS: [&str; 5] = ["name", "title", "description", "tags", "prompt"];
+
 /// Writes the user's own prompts, or all of them.
 pub fn export(prompts: &dyn Prompts, path: &Path, form: Form, all: bool) -> Result<Exported> {
     let every = prompts.all()?;
@@ -60,7 +63,7 @@ fn csv(chosen: &[&Stored], path: &Path) -> Result<Exported> {
     let mut report = Exported::default();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let doing = "write CSV";
-    writer.write_record(["name", "title", "description", "tags", "prompt"]).doing(doing)?;
+    writer.write_record(OWN_COLUMNS).doing(doing)?;
     for Stored { prompt, .. } in chosen {
         let ([message], Some(text)) = (prompt.messages.as_slice(), prompt.texts().next()) else {
             let why = "has more than one message, or one that is not text";
@@ -73,9 +76,8 @@ fn csv(chosen: &[&Stored], path: &Path) -> Result<Exported> {
         }
         let description = prompt.description.as_deref().unwrap_or_default();
         let tags = prompt.tags.join(";");
-        writer
-            .write_record([&prompt.name, &prompt.title, description, &tags, text])
-            .doing(doing)?;
+        let cells: [&str; 5] = [&prompt.name, &prompt.title, description, &tags, text];
+        writer.write_record(cells.map(formula::defuse)).doing(doing)?;
         report.written += 1;
     }
     let bytes = writer
@@ -116,7 +118,7 @@ mod tests {
         let store = JsonlPrompts::open(folder.path().join("one"), 10, None);
         let text = |text: &str| serde_json::json!({"type": "text", "text": text});
         for (name, messages) in [
-            ("плата", serde_json::json!([{"role": "user", "content": text("{{a}}, \"b\"\nc")}])),
+            ("плата", serde_json::json!([{"role": "user", "content": text("={{a}}, \"b\"\nc")}])),
             (
                 "二つ",
                 serde_json::json!([{"role": "user", "content": text("x")}, {"role": "assistant", "content": text("y")}]),
@@ -133,9 +135,13 @@ mod tests {
             assert_eq!(Form::of(&path).unwrap(), form);
             let report = export(&store, &path, form, false).unwrap();
             assert_eq!((report.written, report.left_out.len()), (written, 2 - written));
+            if form == Form::Csv {
+                let table = std::fs::read_to_string(&path).unwrap();
+                assert!(table.contains("'={{a}}"), "a spreadsheet would run it: {table}");
+            }
             // Back into the library it came from: nothing new.
             let again = import(&store, std::slice::from_ref(&path), &Silent).unwrap();
-            assert_eq!((again.added.len(), again.known), (0, written), "{to}");
+            assert_eq!((again.added, again.unchanged), (0, written), "{to}");
             // Into an empty one: the same prompts.
             let other = JsonlPrompts::open(folder.path().join(format!("{to}-library")), 10, None);
             import(&other, &[path], &Silent).unwrap();

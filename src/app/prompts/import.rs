@@ -6,64 +6,36 @@
 //! even when the prompt was changed here since. One file that cannot be read or one prompt that
 //! cannot be taken is named in the report and stops nothing else.
 
-use std::{
-    collections::HashSet,
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, path::PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
-use super::markdown;
+use super::reading::{ForeignPrompt, Reading, SOURCE};
 use crate::{
+    app::import::ImportReport,
     domain::{
-        Error, Progress, Prompt, Result, Timestamp,
-        error::Doing,
-        prompt::{Argument, MAX_TAGS, MAX_TITLE, Message, check_name},
+        Progress, Prompt, Result, Timestamp,
+        prompt::{Argument, MAX_TAGS, MAX_TITLE, check_name},
     },
     markdown::template,
     store::Prompts,
 };
 
-/// The field in which an imported prompt remembers where it came from.
-const SOURCE: &str = "imported";
-/// A gzipped file may not unfold to more than this.
-const MAX_BYTES: u64 = 256 << 20;
 const MAX_SLUG: usize = 64;
-
-/// What an import did.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Imported {
-    /// Names of the new prompts.
-    pub added: Vec<String>,
-    /// How many were here already.
-    pub known: usize,
-    /// Where, and why not.
-    pub refused: Vec<(String, String)>,
-}
-
-/// A prompt found in a library, and where.
-struct Found {
-    prompt: Prompt,
-    /// What the library itself calls it.
-    id: Option<String>,
-    place: String,
-}
 
 /// Imports files and folders as one change with one backup.
 pub fn import(
     prompts: &dyn Prompts,
     paths: &[PathBuf],
     progress: &dyn Progress,
-) -> Result<Imported> {
-    let mut report = Imported::default();
-    let mut found = Vec::new();
+) -> Result<ImportReport> {
+    let mut reading = Reading::default();
     for path in paths {
-        read_path(path, &mut found, &mut report)?;
+        reading.path(path);
     }
+    let (found, mut report) = reading.finish();
     let all = prompts.all()?;
     let mut names: HashSet<String> = all.iter().map(|stored| stored.prompt.name.clone()).collect();
     let mut known: HashSet<String> = HashSet::new();
@@ -73,219 +45,41 @@ pub fn import(
     }
     let total = found.len() as u64;
     let mut new = Vec::new();
-    for (done, Found { mut prompt, id, place }) in found.into_iter().enumerate() {
+    for (done, ForeignPrompt { mut prompt, id, place }) in found.into_iter().enumerate() {
         progress.report(done as u64, Some(total), &place);
+        if progress.stopped() {
+            // All or nothing is in the file at once, so nothing is.
+            return Ok(ImportReport { stopped: true, ..ImportReport::default() });
+        }
         prepare(&mut prompt);
         let print = fingerprint(&prompt);
         let source = id.unwrap_or_else(|| print.clone());
         if known.contains(&source) || known.contains(&print) {
-            report.known += 1;
+            report.unchanged += 1;
             continue;
         }
-        prompt.name = free_name(&prompt.name, &names);
+        let wanted = std::mem::take(&mut prompt.name);
+        prompt.name = free_name(&wanted, &names);
         if let Err(error) = prompt.check() {
-            report.refused.push((place, error.message));
+            report.skipped.push(place, error.plain());
             continue;
+        }
+        if names.contains(&wanted) {
+            let why = format!("its name `{wanted}` is taken; it is `{}` here", prompt.name);
+            report.changed.push(place, why);
+        } else if prompt.name != wanted {
+            let why = format!("its name `{wanted}` became `{}`", prompt.name);
+            report.changed.push(place, why);
         }
         prompt.extra.insert(SOURCE.into(), source.clone().into());
         known.extend([source, print]);
         names.insert(prompt.name.clone());
-        report.added.push(prompt.name.clone());
         new.push(prompt);
     }
+    report.added = new.len();
     prompts.add(new)?;
     progress.report(total, Some(total), "done");
     Ok(report)
-}
-
-fn read_path(path: &Path, found: &mut Vec<Found>, report: &mut Imported) -> Result<()> {
-    if path.is_dir() {
-        let mut files: Vec<PathBuf> = ignore::WalkBuilder::new(path)
-            .build()
-            .flatten()
-            .map(ignore::DirEntry::into_path)
-            .filter(|file| file.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("md")))
-            .collect();
-        files.sort();
-        for file in files {
-            match read_bytes(&file).and_then(|bytes| read_page(&file, &bytes)) {
-                Ok(one) => found.push(one),
-                Err(error) => report.refused.push((file.display().to_string(), error.message)),
-            }
-        }
-        return Ok(());
-    }
-    let bytes = read_bytes(path)?;
-    let name =
-        path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    match name.strip_suffix(".gz").unwrap_or(&name).rsplit('.').next() {
-        Some("csv") => read_csv(path, &bytes, found, report),
-        Some("jsonl" | "ndjson") => {
-            let lines = bytes.split(|byte| *byte == b'\n').enumerate();
-            for (number, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
-                let place = format!("{} line {}", path.display(), number + 1);
-                let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-                take(serde_json::from_slice(line), place, found, report);
-            }
-        }
-        Some("json") => {
-            let list: Vec<Value> = serde_json::from_slice(&bytes).map_err(|error| {
-                Error::invalid_params(format!("`{}` is not a JSON list: {error}", path.display()))
-            })?;
-            for (number, value) in list.into_iter().enumerate() {
-                let place = format!("{} entry {}", path.display(), number + 1);
-                take(Ok(value), place, found, report);
-            }
-        }
-        Some("md" | "markdown") => found.push(read_page(path, &bytes)?),
-        _ => {
-            return Err(Error::invalid_params(format!(
-                "`{}` is not a .csv, .jsonl, .json or .md file (or one of these with .gz)",
-                path.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let doing = || format!("read `{}`", path.display());
-    let file = File::open(path).doing(doing())?;
-    let mut bytes = Vec::new();
-    let gzipped = path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("gz"));
-    match gzipped {
-        true => flate2::read::MultiGzDecoder::new(file).take(MAX_BYTES + 1).read_to_end(&mut bytes),
-        false => file.take(MAX_BYTES + 1).read_to_end(&mut bytes),
-    }
-    .doing(doing())?;
-    match bytes.len() as u64 > MAX_BYTES {
-        true => Err(Error::limit(format!("`{}` is larger than 256 MiB", path.display()))),
-        false => Ok(bytes),
-    }
-}
-
-fn take(
-    value: serde_json::Result<Value>,
-    place: String,
-    found: &mut Vec<Found>,
-    report: &mut Imported,
-) {
-    let read = match value {
-        Ok(Value::Object(map)) => read_object(map),
-        Ok(_) => Err("not a JSON object".into()),
-        Err(error) => Err(format!("not JSON: {error}")),
-    };
-    match read {
-        Ok((prompt, id)) => found.push(Found { prompt, id, place }),
-        Err(why) => report.refused.push((place, why)),
-    }
-}
-
-/// Reads an object of our own form (`messages`), or of a library (`text` and a `title`).
-fn read_object(mut map: Map<String, Value>) -> Result<(Prompt, Option<String>), String> {
-    if map.get("messages").is_some_and(Value::is_array) {
-        let id = map.shift_remove(SOURCE).and_then(|id| id.as_str().map(str::to_owned));
-        return Prompt::read(map).map(|prompt| (prompt, id));
-    }
-    let text = |keys: &[&str]| {
-        let found = keys.iter().filter_map(|key| map.get(*key).and_then(Value::as_str));
-        found.map(str::to_owned).find(|text| !text.trim().is_empty())
-    };
-    let body = text(&["text", "prompt", "content"]).ok_or("there is no `text` or `prompt`")?;
-    let title = text(&["title", "act", "name"]).ok_or("there is no `title`")?;
-    let mut prompt = plain(title, body);
-    prompt.description = text(&["description"])
-        .or_else(|| map.get("meta")?.get("description")?.as_str().map(str::to_owned))
-        .filter(|text| !text.is_empty());
-    if let Some(Value::Array(tags)) = map.get("tags") {
-        prompt.tags = tags.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    }
-    let id = text(&["id"]).map(|id| format!("{}#{id}", text(&["source"]).unwrap_or_default()));
-    Ok((prompt, id))
-}
-
-fn read_csv(path: &Path, bytes: &[u8], found: &mut Vec<Found>, report: &mut Imported) {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let headers: Vec<String> = match reader.headers() {
-        Ok(headers) => headers.iter().map(|name| name.trim().to_lowercase()).collect(),
-        Err(error) => {
-            report.refused.push((path.display().to_string(), error.to_string()));
-            return;
-        }
-    };
-    for (number, row) in reader.records().enumerate() {
-        let place = format!("{} row {}", path.display(), number + 1);
-        let row = match row {
-            Ok(row) => row,
-            Err(error) => {
-                report.refused.push((place, error.to_string()));
-                continue;
-            }
-        };
-        let mut map: Map<String, Value> =
-            headers.iter().zip(&row).map(|(key, value)| (key.clone(), value.into())).collect();
-        let mut tags: Vec<Value> = Vec::new();
-        if let Some(Value::String(text)) = map.get("tags") {
-            tags.extend(
-                text.split([',', ';'])
-                    .map(str::trim)
-                    .filter(|tag| !tag.is_empty())
-                    .map(Value::from),
-            );
-        }
-        if let Some(kind) = map.get("type").and_then(Value::as_str) {
-            tags.push(kind.to_lowercase().into());
-        }
-        if map
-            .get("for_devs")
-            .and_then(Value::as_str)
-            .is_some_and(|is| is.eq_ignore_ascii_case("true"))
-        {
-            tags.push("dev".into());
-        }
-        map.insert("tags".into(), tags.into());
-        let named = map.get("name").and_then(Value::as_str).filter(|_| map.contains_key("title"));
-        let named = named.map(str::to_owned);
-        match read_object(map) {
-            Ok((mut prompt, id)) => {
-                prompt.name = named.unwrap_or(prompt.name);
-                found.push(Found { prompt, id, place });
-            }
-            Err(why) => report.refused.push((place, why)),
-        }
-    }
-}
-
-fn read_page(path: &Path, bytes: &[u8]) -> Result<Found> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| Error::invalid_params("the file is not UTF-8 text"))?;
-    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = stem(path).unwrap_or_default();
-    let name = name.strip_suffix(".prompt").unwrap_or(&name);
-    // `code_review/system.md`: the folder says what it is.
-    let general = ["system", "user", "readme", "index", "skill", "prompt"];
-    let name = match path.parent().and_then(stem) {
-        Some(folder) if general.contains(&name.to_lowercase().as_str()) => folder,
-        _ => name.to_owned(),
-    };
-    let mut prompt = markdown::read(text, &name)?;
-    let id = prompt.extra.shift_remove(SOURCE).and_then(|id| id.as_str().map(str::to_owned));
-    Ok(Found { prompt, id, place: path.display().to_string() })
-}
-
-fn plain(title: String, text: String) -> Prompt {
-    Prompt {
-        name: slug(&title),
-        title,
-        description: None,
-        arguments: Vec::new(),
-        messages: vec![Message::user(text)],
-        tags: Vec::new(),
-        created: None,
-        updated: None,
-        extra: Map::new(),
-    }
 }
 
 /// Makes a foreign prompt fit: placeholders are declared, or kept literal where the text is a
@@ -347,7 +141,7 @@ fn free_name(name: &str, taken: &HashSet<String>) -> String {
 }
 
 /// `Code Review: v2!` → `code_review_v2`; letters of every script stay.
-fn slug(title: &str) -> String {
+pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.nfkc().flat_map(char::to_lowercase).nfc() {
         let fits = c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c);
@@ -367,7 +161,9 @@ fn slug(title: &str) -> String {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test writes its fixtures")]
 mod tests {
-    use std::fs;
+    use std::{fs, path::Path};
+
+    use serde_json::Map;
 
     use super::*;
     use crate::{domain::Silent, store::jsonl::JsonlPrompts};
@@ -406,11 +202,14 @@ mod tests {
         let paths = [at("a.csv"), at("b.jsonl"), at("pages")];
         let store = JsonlPrompts::open(at("library"), 10, None);
         let report = import(&store, &paths, &Silent).unwrap();
-        assert_eq!(
-            report.added,
-            ["linux_terminal", "dup", "dup_2", "переводчик", "own", "mustache", "要約"]
-        );
-        assert_eq!(report.refused.len(), 3, "{:?}", report.refused);
+        assert_eq!(report.added, 7);
+        for name in ["linux_terminal", "dup", "dup_2", "переводчик", "own", "mustache", "要約"]
+        {
+            assert!(store.find(name).unwrap().is_some(), "{name}");
+        }
+        assert_eq!(report.skipped.total, 3, "{:?}", report.skipped);
+        let renamed = &report.changed.first;
+        assert!(renamed.iter().any(|(_, why)| why.contains("`dup` is taken")), "{renamed:?}");
         let prompt = |name: &str| store.get(name).unwrap().prompt.clone();
         assert_eq!(prompt("linux_terminal").title, "Linux Terminal");
         assert_eq!(prompt("linux_terminal").arguments[0].name, "shell");
@@ -426,7 +225,7 @@ mod tests {
             serde_json::json!({"name": "переводчик", "newName": "translate_ru", "title": "Mine"});
         store.update(crate::domain::prompt::Patch::parse(patch).unwrap()).unwrap();
         let again = import(&store, &paths, &Silent).unwrap();
-        assert_eq!((again.added, again.known), (vec![], 7));
+        assert_eq!((again.added, again.unchanged), (0, 7));
         assert_eq!(store.backups().unwrap().len(), 1);
     }
 
@@ -444,10 +243,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = JsonlPrompts::open(folder.path(), 10, None);
         let report = import(&store, &paths, &Silent).unwrap();
-        assert_eq!(report.refused, []);
-        assert_eq!(report.added.len() + report.known, 1529 + 230 + 837 + 400 + 46 + 400);
-        assert!(report.added.len() > 3000, "{}", report.added.len());
+        assert!(report.skipped.is_empty(), "{:?}", report.skipped);
+        assert!(report.failed.is_empty(), "{:?}", report.failed);
+        assert_eq!(report.added + report.unchanged, 1529 + 230 + 837 + 400 + 46 + 400);
+        assert!(report.added > 3000, "{}", report.added);
         assert_eq!(store.problems().unwrap(), []);
-        assert!(import(&store, &paths, &Silent).unwrap().added.is_empty());
+        assert_eq!(import(&store, &paths, &Silent).unwrap().added, 0);
     }
 }

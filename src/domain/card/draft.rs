@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     super::{Error, Result, Timestamp},
     Card, CardType, Color, MAX_CHECK_ITEMS, MAX_CONTENT_BYTES, MAX_LABELS, MAX_LINE_BYTES,
-    MAX_TITLE_BYTES, Recurrence, check_images, item_text,
+    MAX_TITLE_BYTES, Recurrence, check_images, check_images_or_links, item_text,
 };
 
 // A checklist item as a caller sends it. No doc comment: it would be part of every schema.
@@ -127,7 +127,7 @@ impl CardChange {
         check_content(self.content.as_deref().unwrap_or_default())?;
         check_items(self.check_items.as_ref().and_then(Option::as_deref))?;
         check_labels(self.labels.as_ref().and_then(Option::as_deref))?;
-        check_images(self.images.as_ref().and_then(Option::as_deref).unwrap_or_default())
+        check_images_or_links(self.images.as_ref().and_then(Option::as_deref).unwrap_or_default())
     }
 }
 

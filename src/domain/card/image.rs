@@ -80,15 +80,25 @@ fn sniff(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Refuses images that are too many, too large or not base64, naming the one at fault.
+/// Refuses images that are too many, too large or not base64, naming the one at fault. A link to a
+/// stored image passes: whoever resolves it knows whether it leads anywhere.
+pub fn check_images_or_links(images: &[String]) -> Result<()> {
+    check(images, |text| super::parse_image_link(text).is_some())
+}
+
+/// The same where links mean nothing: a new card has no stored image.
 pub fn check_images(images: &[String]) -> Result<()> {
+    check(images, |_| false)
+}
+
+fn check(images: &[String], passes: impl Fn(&str) -> bool) -> Result<()> {
     if images.len() > MAX_IMAGES {
         return Err(Error::invalid_params(format!(
             "images has {} entries; a card holds at most {MAX_IMAGES}",
             images.len()
         )));
     }
-    for (n, text) in images.iter().enumerate() {
+    for (n, text) in images.iter().enumerate().filter(|(_, text)| !passes(text)) {
         // Refused by its length before it is decoded.
         let size = split(text).1.len() / 4 * 3;
         if size > MAX_IMAGE_BYTES + 2 {

@@ -12,7 +12,7 @@ mod reminder;
 use serde_json::Value;
 
 pub use draft::{CardChange, CheckItem, NewCard, Tick, merge_items, read_items};
-pub use image::{Image, MAX_IMAGE_BYTES, MAX_IMAGES, check_images};
+pub use image::{Image, MAX_IMAGE_BYTES, MAX_IMAGES, check_images, check_images_or_links};
 pub use json::View;
 pub use reminder::next_occurrence;
 

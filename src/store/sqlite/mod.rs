@@ -3,6 +3,7 @@
 
 mod bookmarks;
 pub mod cards;
+mod fault;
 mod items;
 mod pages;
 mod reports;
@@ -16,12 +17,16 @@ use std::{
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+pub use fault::quick_check;
+
 use super::Store;
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a writer waits for another process before it says so.
 const BUSY: Duration = Duration::from_secs(10);
 const READERS: usize = 4;
+/// How messages call the file.
+const DATABASE: &str = "the library's database";
 /// "Nwll": tells our file from any other SQLite file.
 const APPLICATION_ID: i32 = 0x4e77_6c6c;
 
@@ -76,12 +81,12 @@ impl Sqlite {
                 transaction.commit()?;
                 Ok(value)
             })
-            .doing("write to the library's database")
+            .map_err(|error| fault::explain(error, DATABASE, "write to it"))
     }
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let connection = self.take_reader()?;
-        let value = work(&connection).doing("read the library's database");
+        let value = work(&connection).map_err(|error| fault::explain(error, DATABASE, "read it"));
         let mut readers = self.lock_readers();
         if readers.len() < READERS {
             readers.push(connection);
@@ -113,8 +118,7 @@ fn connect(path: &Path) -> Result<Connection> {
         Ok(connection)
     };
     open().map_err(|error: rusqlite::Error| {
-        Error::internal(format!("could not open the database `{}`: {error}", path.display()))
-            .with_source(error)
+        fault::explain(error, DATABASE, format_args!("open `{}`", path.display()))
     })
 }
 

@@ -33,19 +33,17 @@ impl Tool for GetNotes {
 
     fn call(self, cx: &Cx<'_>) -> Result<Many> {
         let due = self.due.unwrap_or(false);
+        let images_wanted = self.include_images.unwrap_or(false);
         let page = cx.app.cards.list(&CardQuery {
             contains: self.search.map(|text| text.trim().to_owned()),
             archived: self.include_archived.unwrap_or(false),
             due: due.then(Timestamp::now),
             order: Order::Listed,
-            images: if self.include_images.unwrap_or(false) {
-                Images::Bytes
-            } else {
-                Images::Links
-            },
+            images: if images_wanted { Images::Bytes } else { Images::Links },
             limit: self.limit,
             cursor: self.cursor,
         })?;
-        Ok(Many::new(page, if due { View::Due } else { View::Listed }))
+        let list = Many::new(page, if due { View::Due } else { View::Listed });
+        Ok(Many { images_wanted, ..list })
     }
 }

@@ -33,7 +33,7 @@ use super::Answer;
 use crate::{
     domain::{
         Card, Error, Result, Timestamp,
-        card::{CardType, Color, Recurrence, View},
+        card::{CardType, Color, Recurrence, View, parse_image_link},
     },
     store::cards::CardPage,
 };
@@ -41,18 +41,38 @@ use crate::{
 /// One card, in the order of fields that its tool has.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
-pub struct One(Value);
+pub struct One {
+    json: Value,
+    /// How many of its images stand as links.
+    #[serde(skip)]
+    links: usize,
+}
 
 impl One {
     fn new(card: &Card, view: View) -> Self {
-        Self(card.to_json(view))
+        let images = card.images.iter().flatten();
+        let links = images.filter(|image| parse_image_link(image).is_some()).count();
+        Self { json: card.to_json(view), links }
     }
 }
 
 impl Answer for One {
     fn text(&self) -> String {
-        self.0.to_string()
+        self.json.to_string()
     }
+
+    fn aside(&self) -> Option<String> {
+        (self.links > 0).then(|| linked(self.links))
+    }
+}
+
+/// What to tell of images that are too large for an answer.
+fn linked(count: usize) -> String {
+    let (images, are) = if count == 1 { ("image", "is a link") } else { ("images", "are links") };
+    format!(
+        "{count} {images} {are}: too large to send here. Read one with resources/read. In \
+         update_note a link keeps its image."
+    )
 }
 
 impl JsonSchema for One {
@@ -90,12 +110,15 @@ pub struct Many {
     notes: Vec<One>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// The caller asked for the images themselves: links are then worth a word.
+    #[serde(skip)]
+    images_wanted: bool,
 }
 
 impl Many {
     fn new(page: CardPage, view: View) -> Self {
         let notes = page.cards.iter().map(|card| One::new(card, view)).collect();
-        Self { notes, next_cursor: page.next }
+        Self { notes, next_cursor: page.next, images_wanted: false }
     }
 }
 
@@ -105,9 +128,14 @@ impl Answer for Many {
     }
 
     fn aside(&self) -> Option<String> {
-        let cursor = self.next_cursor.as_ref()?;
         let shown = self.notes.len();
-        Some(format!("{shown} cards shown, there are more: call again with `cursor`: `{cursor}`"))
+        let more = self.next_cursor.as_ref().map(|cursor| {
+            format!("{shown} cards shown, there are more: call again with `cursor`: `{cursor}`")
+        });
+        let links = self.notes.iter().map(|note| note.links).sum();
+        let links = (self.images_wanted && links > 0).then(|| linked(links));
+        let said: Vec<String> = more.into_iter().chain(links).collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 }
 

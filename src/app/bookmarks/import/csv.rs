@@ -1,11 +1,19 @@
 //! Tables: any with a column for the address or the text, by the names that people and services
 //! (Pocket, Raindrop, Instapaper, twitter-web-exporter) give their columns.
 
+use std::sync::atomic::Ordering;
+
 use ::csv::{ByteRecord, ReaderBuilder};
 use serde_json::{Map, Value};
 
-use super::{Reader, jsonl, source::Source};
-use crate::domain::{Bookmark, Error, Result, Timestamp, bookmark::Judged, query::Action};
+use super::{Reader, jsonl};
+use crate::{
+    app::import::{ImportFile, LARGEST_RECORD, RecordMeter},
+    domain::{Bookmark, Error, Result, Timestamp, bookmark::Judged, query::Action},
+};
+
+/// Columns of a table. A row with more is no row of a table.
+const MOST_COLUMNS: usize = 1_000;
 
 /// Further names of columns, folded, and the name we know them by.
 const NAMES: &[(&str, &str)] = &[
@@ -96,12 +104,10 @@ fn known(heading: &str) -> String {
         .map_or_else(|| heading.to_owned(), |name| (*name).to_owned())
 }
 
-pub(super) fn read(source: Source, divider: u8, reader: &mut Reader<'_>) -> Result<()> {
-    let mut table = ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(divider)
-        .from_reader(source.body);
+pub(super) fn read(source: ImportFile, divider: u8, reader: &mut Reader<'_>) -> Result<()> {
+    let (body, meter) = RecordMeter::new(source.body, LARGEST_RECORD as u64);
+    let mut table =
+        ReaderBuilder::new().has_headers(false).flexible(true).delimiter(divider).from_reader(body);
     let mut row = ByteRecord::new();
     let mut headings: Option<Vec<String>> = None;
     loop {
@@ -115,7 +121,16 @@ pub(super) fn read(source: Source, divider: u8, reader: &mut Reader<'_>) -> Resu
                 )));
             }
         }
+        meter.store(0, Ordering::Relaxed);
         let line = row.position().map_or(line, ::csv::Position::line);
+        if row.len() > MOST_COLUMNS {
+            let why = format!("it has {} columns; the limit is {MOST_COLUMNS}", row.len());
+            match headings {
+                None => return Err(Error::invalid_params(format!("line {line}: {why}"))),
+                Some(_) => reader.give(format!("line {line}"), Err(why))?,
+            }
+            continue;
+        }
         let Some(headings) = &headings else {
             headings = Some(
                 row.iter()
@@ -128,6 +143,7 @@ pub(super) fn read(source: Source, divider: u8, reader: &mut Reader<'_>) -> Resu
             );
             continue;
         };
+        reader.bytes = row.as_slice().len();
         reader.give(format!("line {line}"), bookmark(&row, headings, reader.now))?;
     }
 }

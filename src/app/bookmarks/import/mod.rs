@@ -12,10 +12,8 @@ mod fields;
 mod jsonl;
 mod netscape;
 mod pinboard;
-mod source;
 #[cfg(test)]
 mod tests;
-mod values;
 mod x;
 
 use std::{
@@ -31,18 +29,25 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use self::{
-    source::{Source, failed},
-    x::Includes,
+use self::x::Includes;
+use crate::{
+    app::import::{
+        Cut, ImportFile, LARGEST_RECORD, MOST_RECORDS, MOST_VALUES, each, each_line, failed, parse,
+        too_many_records,
+    },
+    domain::{Bookmark, Error, Result, Timestamp, bookmark::same_address},
 };
-use crate::domain::{Bookmark, Error, Result, Timestamp, bookmark::same_address};
 
 /// Bytes of an export, unpacked.
 pub const LARGEST: u64 = 1 << 30;
 /// Bytes of title and text together: more is no bookmark.
 const LARGEST_TEXT: usize = 1_000_000;
-/// Bytes of one record as it is written.
-const LARGEST_RECORD: usize = 16 << 20;
+/// Bytes and values of a file that is one object, such as an answer of the X API: it is parsed as
+/// a whole.
+const LARGEST_OBJECT: usize = 64 << 20;
+const MOST_OBJECT_VALUES: usize = 2_000_000;
+/// Bytes before the `=` of an X archive.
+const LONGEST_ASSIGNMENT: u64 = 4 << 10;
 /// So many records of no known shape, and the file has none.
 const PATIENCE: usize = 1000;
 
@@ -93,6 +98,8 @@ pub struct Skipped {
 pub struct Found {
     /// Bytes of the file that were read so far, for a bar.
     pub at: u64,
+    /// Bytes of the record as it was written.
+    pub bytes: usize,
     pub bookmark: std::result::Result<Bookmark, Skipped>,
 }
 
@@ -103,7 +110,7 @@ pub fn read(
     now: Timestamp,
     sink: &mut dyn FnMut(Found) -> Result<()>,
 ) -> Result<Format> {
-    let source = Source::open(path, LARGEST)?;
+    let source = ImportFile::open(path, LARGEST)?;
     read_source(source, now, sink).map_err(|mut error| {
         error.message = format!("`{}`: {}", path.display(), error.plain());
         error
@@ -111,7 +118,7 @@ pub fn read(
 }
 
 fn read_source(
-    source: Source,
+    source: ImportFile,
     now: Timestamp,
     sink: &mut dyn FnMut(Found) -> Result<()>,
 ) -> Result<Format> {
@@ -121,6 +128,8 @@ fn read_source(
         seen: HashMap::new(),
         format: None,
         held: Vec::new(),
+        given: 0,
+        bytes: 0,
         sink,
     };
     let head = source.head.trim_ascii_start();
@@ -166,11 +175,19 @@ struct Reader<'a> {
     format: Option<Format>,
     /// What was left out before it was clear that the file is one of ours.
     held: Vec<Skipped>,
+    /// Records given so far, those left out included.
+    given: usize,
+    /// Bytes of the record at hand.
+    bytes: usize,
     sink: &'a mut dyn FnMut(Found) -> Result<()>,
 }
 
 impl Reader<'_> {
     fn give(&mut self, place: String, read: std::result::Result<Bookmark, String>) -> Result<()> {
+        self.given += 1;
+        if self.given > MOST_RECORDS {
+            return Err(too_many_records());
+        }
         let read = read.and_then(|bookmark| self.check(bookmark, &place));
         let bookmark = read.map_err(|reason| Skipped { place, reason });
         if let Err(skipped) = &bookmark
@@ -185,9 +202,9 @@ impl Reader<'_> {
         }
         let at = self.position.load(Ordering::Relaxed);
         for skipped in self.held.drain(..) {
-            (self.sink)(Found { at, bookmark: Err(skipped) })?;
+            (self.sink)(Found { at, bytes: 0, bookmark: Err(skipped) })?;
         }
-        (self.sink)(Found { at, bookmark })
+        (self.sink)(Found { at, bytes: self.bytes, bookmark })
     }
 
     fn check(
@@ -212,11 +229,20 @@ impl Reader<'_> {
         Ok(bookmark)
     }
 
-    fn json(&mut self, mut source: Source, archive: bool) -> Result<()> {
+    fn json(&mut self, mut source: ImportFile, archive: bool) -> Result<()> {
         if archive {
-            source.body.read_until(b'=', &mut Vec::new()).map_err(|error| failed(&error))?;
+            let start = &mut Vec::new();
+            (&mut source.body)
+                .take(LONGEST_ASSIGNMENT)
+                .read_until(b'=', start)
+                .map_err(|error| failed(&error))?;
+            if !start.ends_with(b"=") {
+                return Err(unknown("it begins like an X archive and has no `=`"));
+            }
         } else if is_lines(&source.head) {
-            return self.lines(&mut *source.body);
+            return each_line(&mut *source.body, |number, cut| {
+                self.record(format!("line {number}"), cut, MOST_VALUES)
+            });
         } else if source.head.trim_ascii_start().starts_with(b"[") {
             // A list may be empty; then there is nothing to know it by.
             let rest = source.head.trim_ascii_start()[1..].trim_ascii();
@@ -229,39 +255,20 @@ impl Reader<'_> {
         }
         // One answer of the API is one value, however many posts it has.
         let list = archive || source.head.trim_ascii_start().starts_with(b"[");
-        let most = if list { LARGEST_RECORD } else { LARGEST as usize };
+        let (most, values) = match list {
+            true => (LARGEST_RECORD, MOST_VALUES),
+            false => (LARGEST_OBJECT, MOST_OBJECT_VALUES),
+        };
         let mut number = 0;
-        values::each(&mut *source.body, most, |cut| {
+        each(&mut *source.body, most, |cut| {
             number += 1;
-            self.record(format!("record {number}"), cut)
+            self.record(format!("record {number}"), cut, values)
         })
     }
 
-    fn lines(&mut self, body: &mut dyn BufRead) -> Result<()> {
-        for number in 1_usize.. {
-            let mut line = Vec::new();
-            let read = body.take(LARGEST_RECORD as u64).read_until(b'\n', &mut line);
-            if read.map_err(|error| failed(&error))? == 0 {
-                break;
-            }
-            let cut = if line.len() == LARGEST_RECORD && !line.ends_with(b"\n") {
-                skip_line(body)?;
-                Err(format!("it is longer than {LARGEST_RECORD} bytes"))
-            } else if line.trim_ascii().is_empty() {
-                continue;
-            } else {
-                Ok(line)
-            };
-            self.record(format!("line {number}"), cut)?;
-        }
-        Ok(())
-    }
-
-    fn record(&mut self, place: String, cut: values::Cut) -> Result<()> {
-        let value = cut.and_then(|bytes| {
-            serde_json::from_slice(&bytes).map_err(|error| format!("it is not JSON: {error}"))
-        });
-        match value {
+    fn record(&mut self, place: String, cut: Cut, most_values: usize) -> Result<()> {
+        self.bytes = cut.as_ref().map_or(0, Vec::len);
+        match cut.and_then(|bytes| parse(&bytes, most_values)) {
             Ok(value) => self.value(place, value),
             Err(why) => self.give(place, Err(why)),
         }
@@ -404,17 +411,4 @@ fn is_lines(head: &[u8]) -> bool {
         .take(2)
         .filter(|line| line.starts_with(b"{"))
         .any(|line| serde_json::from_slice::<Map<String, Value>>(line).is_ok())
-}
-
-/// Goes to the end of a line without keeping it.
-fn skip_line(body: &mut dyn BufRead) -> Result<()> {
-    loop {
-        let bytes = body.fill_buf().map_err(|error| failed(&error))?;
-        let end = memchr::memchr(b'\n', bytes);
-        let length = end.map_or(bytes.len(), |end| end + 1);
-        body.consume(length);
-        if end.is_some() || length == 0 {
-            return Ok(());
-        }
-    }
 }

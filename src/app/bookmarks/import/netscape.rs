@@ -9,19 +9,26 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{
-    Reader, dates,
+    LARGEST_TEXT, Reader, dates,
     entities::decode,
     fields::{distinct, split},
 };
 use crate::{
-    app::bookmarks::links::addresses,
-    domain::{Bookmark, Result, bookmark::Judged, query::Action},
+    app::{
+        bookmarks::links::addresses,
+        import::{MOST_RECORDS, too_many_records},
+    },
+    domain::{Bookmark, Error, Result, bookmark::Judged, query::Action},
 };
 
 /// Folders that count, from the inside.
 const DEEPEST: usize = 32;
 const LONGEST_NAME: usize = 40;
 const COMMENT: usize = 64 << 10;
+/// Folders within each other; a file with more is broken.
+const MOST_FOLDERS: usize = 1_000;
+/// Bytes of a folder's name or note that are kept: every bookmark below it repeats them.
+const LONGEST_FOLDER: usize = 1_000;
 
 pub(super) fn is_file(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
@@ -42,6 +49,14 @@ pub(super) fn read(text: &str, reader: &mut Reader<'_>) -> Result<()> {
             Some((mark, length)) => {
                 walk.mark(&mark, &rest[..length]);
                 rest = &rest[length..];
+                if walk.found.len() > MOST_RECORDS {
+                    return Err(too_many_records());
+                }
+                if walk.folders.len() > MOST_FOLDERS {
+                    return Err(Error::invalid_params(format!(
+                        "more than {MOST_FOLDERS} folders stand within each other; the file is broken"
+                    )));
+                }
             }
             None => {
                 walk.text("<");
@@ -137,8 +152,16 @@ impl Walk {
             Place::Folder => self.next.as_mut().map(|folder| &mut folder.name),
             Place::FolderNote => self.next.as_mut().map(|folder| &mut folder.note),
         };
+        let folder = matches!(self.place, Place::Folder | Place::FolderNote);
         if let Some(into) = into {
-            into.push_str(text);
+            // A title or note over the limit is refused later, by its length; what lies beyond
+            // need not be kept for that.
+            let most = if folder { LONGEST_FOLDER } else { LARGEST_TEXT + 1 };
+            let mut room = most.saturating_sub(into.len()).min(text.len());
+            while !text.is_char_boundary(room) {
+                room -= 1;
+            }
+            into.push_str(&text[..room]);
         }
     }
 

@@ -24,7 +24,7 @@ fn read_bytes(bytes: &[u8]) -> Read {
         }
         Ok(())
     };
-    let format = match Source::from_bytes(bytes, LARGEST) {
+    let format = match ImportFile::from_bytes(bytes, LARGEST) {
         Ok(source) => read_source(source, NOW, &mut sink),
         Err(error) => Err(failed(&error)),
     };
@@ -340,7 +340,7 @@ fn what_is_too_large_is_told() {
     let long = format!("{{\"id\":\"0\"}}\n{}\n{{\"id\":\"2\"}}\n", "x".repeat(LARGEST_RECORD + 5));
     let (_, found, skipped) = read_bytes(long.as_bytes());
     assert_eq!((found.len(), skipped[0].place.as_str()), (2, "line 2"));
-    let source = Source::from_bytes(lines.as_bytes(), 1000);
+    let source = ImportFile::from_bytes(lines.as_bytes(), 1000);
     assert!(source.is_err(), "more than was allowed");
 }
 

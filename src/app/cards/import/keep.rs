@@ -101,18 +101,19 @@ fn read_images(
             remark(format!("its attachment `{file}` ({mime}) is no image and was left out"));
             continue;
         }
-        match source.beside(name, &file) {
-            Ok(Some(_)) if images.len() >= MAX_IMAGES => {
-                remark(format!("its image `{file}` was left out: a card holds {MAX_IMAGES}"));
-            }
-            Ok(Some(bytes)) if bytes.len() > MAX_IMAGE_BYTES || bytes.is_empty() => {
-                remark(format!(
-                    "its image `{file}` has {} bytes and was left out; the limit is {MAX_IMAGE_BYTES}",
-                    bytes.len()
-                ));
+        if images.len() >= MAX_IMAGES {
+            remark(format!("its image `{file}` was left out: a card holds {MAX_IMAGES}"));
+            continue;
+        }
+        match source.beside(name, &file, MAX_IMAGE_BYTES as u64) {
+            Ok(Some(bytes)) if bytes.is_empty() => {
+                remark(format!("its image `{file}` is empty and was left out"));
             }
             Ok(Some(bytes)) => images.push(Image::data_url(&mime, &bytes)),
-            Ok(None) => remark(format!("its image `{file}` is not in the export")),
+            Ok(None) => remark(format!(
+                "its image `{file}` was left out: it is not in the export, is a link, or has more \
+                 than {MAX_IMAGE_BYTES} bytes"
+            )),
             Err(error) => remark(format!("its image `{file}` was left out: {error}")),
         }
     }

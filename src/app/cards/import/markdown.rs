@@ -6,7 +6,10 @@ use serde_json::{Map, Value};
 use super::{Found, source::Source};
 use crate::{
     app::cards::export::INLINE,
-    domain::{Card, Timestamp, card::Image},
+    domain::{
+        Card, Timestamp,
+        card::{Image, MAX_IMAGE_BYTES},
+    },
     markdown::frontmatter,
 };
 
@@ -53,9 +56,14 @@ fn read_image(name: &str, image: &Value, source: &mut Source) -> Result<String, 
     }
     let file = field("file").ok_or("an image names no file")?;
     let bytes = source
-        .beside(name, file)
-        .map_err(|error| error.message)?
-        .ok_or_else(|| format!("its image `{file}` is not there"))?;
+        .beside(name, file, MAX_IMAGE_BYTES as u64)
+        .map_err(|error| error.plain().to_owned())?
+        .ok_or_else(|| {
+            format!(
+                "its image `{file}` is not in the export, is a link, or has more than \
+                 {MAX_IMAGE_BYTES} bytes"
+            )
+        })?;
     Ok(format!("{}{}", field("prefix").unwrap_or_default(), Image::base64(&bytes)))
 }
 

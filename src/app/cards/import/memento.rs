@@ -5,19 +5,18 @@ use serde_json::Value;
 use super::{Draft, Found};
 use crate::domain::Card;
 
-/// A list of cards, a list under `notes`, or one card.
+pub fn is_card(value: &Value) -> bool {
+    value.get("content").is_some()
+}
+
+/// A card, or an object with a list of cards under `notes`.
 pub fn is_export(value: &Value) -> bool {
-    let is_card = |value: &Value| value.get("content").is_some();
-    match value {
-        Value::Array(list) => list.is_empty() || list.iter().any(is_card),
-        Value::Object(map) => map.get("notes").is_some_and(is_export) || is_card(value),
-        _ => false,
-    }
+    let listed = value.get("notes").and_then(Value::as_array);
+    is_card(value) || listed.is_some_and(|list| list.is_empty() || list.iter().any(is_card))
 }
 
 pub fn read(name: &str, value: Value) -> Found {
     let list = match value {
-        Value::Array(list) => list,
         Value::Object(mut map) => match map.remove("notes") {
             Some(Value::Array(list)) => list,
             _ => vec![Value::Object(map)],

@@ -1,35 +1,41 @@
-//! The files of an import, wherever they are: one file, a folder, or a zip.
+//! The files of an import, wherever they are: one file, a folder, or a zip. Symbolic links are not
+//! followed, and nothing outside of what was named is read.
 
 use std::{
-    io::Read,
-    path::{Path, PathBuf},
+    fs::File,
+    io::{BufReader, Read},
+    path::{Component, Path, PathBuf},
 };
 
-use crate::domain::{Error, Result, Timestamp, error::Doing};
+use crate::{
+    app::import::{Bounded, Remarks, check_expansion, failed},
+    domain::{Error, Result, Timestamp, error::Doing},
+};
 
-/// The largest file that is read; a zip may claim less than it unpacks to.
-const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Bytes of one file. An export of cards with pictures may be large; it is read card by card.
+const LARGEST_FILE: u64 = 4 << 30;
+/// Bytes that one zip may unpack to.
+const LARGEST_ZIP: u64 = 16 << 30;
+/// Bytes of a file that is read as a whole: a page, one note with its pictures.
+pub const LARGEST_NOTE: u64 = 160 << 20;
+/// Files of one folder or zip.
+const MOST_FILES: usize = 500_000;
 
 pub enum Source {
     Folder { root: PathBuf, names: Vec<String> },
-    Zip { archive: zip::ZipArchive<std::fs::File>, names: Vec<String> },
-}
-
-pub enum File {
-    Text(String),
-    Refused(&'static str),
+    Zip { archive: zip::ZipArchive<File>, names: Vec<String>, packed: u64, unpacked: u64 },
 }
 
 impl Source {
-    pub fn open(path: &Path) -> Result<Self> {
+    /// Opens a file, folder or zip. Links in it are named in `skipped`.
+    pub fn open(path: &Path, skipped: &mut Remarks) -> Result<Self> {
         if path.is_dir() {
             let mut names = Vec::new();
-            walk(path, "", &mut names)
-                .doing(format_args!("read the folder `{}`", path.display()))?;
+            walk(path, "", &mut names, skipped)?;
             names.sort();
             return Ok(Self::Folder { root: path.to_path_buf(), names });
         }
-        let file = std::fs::File::open(path).map_err(|error| {
+        let file = File::open(path).map_err(|error| {
             Error::invalid_params(format!("could not open `{}`: {error}", path.display()))
         })?;
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip")) {
@@ -37,19 +43,26 @@ impl Source {
             let root = path.parent().unwrap_or(Path::new("")).to_path_buf();
             return Ok(Self::Folder { root, names: vec![name] });
         }
-        let archive = zip::ZipArchive::new(file).map_err(|error| {
+        let packed = file.metadata().map_or(0, |metadata| metadata.len());
+        let refuse = |error: &dyn std::fmt::Display| {
             Error::invalid_params(format!("`{}` is not a zip: {error}", path.display()))
-        })?;
-        let mut names = archive
-            .file_names()
-            .map(|name| name.map(|name| name.into_owned()))
-            .collect::<Result<Vec<String>, _>>()
-            .map_err(|error| {
-                Error::invalid_params(format!("`{}` names a file badly: {error}", path.display()))
-            })?;
-        names.retain(|name| !name.ends_with('/'));
+        };
+        let mut archive = zip::ZipArchive::new(file).map_err(|error| refuse(&error))?;
+        if archive.len() > MOST_FILES {
+            return Err(too_many_files());
+        }
+        let mut names = Vec::new();
+        for index in 0..archive.len() {
+            let entry = archive.by_index_raw(index).map_err(|error| refuse(&error))?;
+            let name = entry.name().map_err(|error| refuse(&error))?.into_owned();
+            if entry.is_symlink() {
+                skipped.push(name, LINK);
+            } else if !entry.is_dir() {
+                names.push(name);
+            }
+        }
         names.sort();
-        Ok(Self::Zip { archive, names })
+        Ok(Self::Zip { archive, names, packed, unpacked: 0 })
     }
 
     fn names(&self) -> &[String] {
@@ -66,17 +79,6 @@ impl Source {
         self.names()[index].clone()
     }
 
-    pub fn read(&mut self, index: usize) -> Result<File> {
-        let name = self.name(index);
-        let Some(bytes) = self.bytes(&name)? else {
-            return Ok(File::Refused("is larger than 64 MiB"));
-        };
-        Ok(match String::from_utf8(bytes) {
-            Ok(text) => File::Text(text),
-            Err(_) => File::Refused("is not UTF-8 text"),
-        })
-    }
-
     /// When the file was changed, where that is known.
     pub fn modified(&self, index: usize) -> Option<Timestamp> {
         let Self::Folder { root, names } = self else { return None };
@@ -85,9 +87,41 @@ impl Source {
         Some(Timestamp(i64::try_from(since.as_millis()).ok()?))
     }
 
-    /// A file that another one names, looked for beside it. Takeout writes `.jpeg` in a note and
-    /// `.jpg` on the disk.
-    pub fn beside(&mut self, name: &str, other: &str) -> Result<Option<Vec<u8>>> {
+    /// Reads a file from its beginning. `use_it` gets a reader that ends with an error where the
+    /// file holds too much.
+    pub fn with_reader<T>(
+        &mut self,
+        name: &str,
+        use_it: impl FnOnce(&mut dyn std::io::BufRead) -> Result<T>,
+    ) -> Result<T> {
+        match self {
+            Self::Folder { root, .. } => {
+                let file = File::open(root.join(name)).doing(format_args!("read `{name}`"))?;
+                use_it(&mut BufReader::new(Bounded::new(file, LARGEST_FILE)))
+            }
+            Self::Zip { archive, packed, unpacked, .. } => {
+                let entry = archive.by_name(name).map_err(|error| {
+                    Error::invalid_params(format!("could not read `{name}`: {error}"))
+                })?;
+                let left = LARGEST_ZIP.saturating_sub(*unpacked).min(LARGEST_FILE);
+                let counted = Unpacking { inner: entry, packed: *packed, unpacked };
+                use_it(&mut BufReader::new(Bounded::new(counted, left)))
+            }
+        }
+    }
+
+    /// The whole of a file of at most `limit` bytes; `None` when it is larger.
+    pub fn bytes(&mut self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        self.with_reader(name, |reader| {
+            let mut bytes = Vec::new();
+            reader.take(limit + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+            Ok((bytes.len() as u64 <= limit).then_some(bytes))
+        })
+    }
+
+    /// A file that another one names, looked for beside it; `None` when it is not in the export or
+    /// is larger than `limit`. Takeout writes `.jpeg` in a note and `.jpg` on the disk.
+    pub fn beside(&mut self, name: &str, other: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let folder = name.rfind('/').map_or("", |at| &name[..=at]);
         let stem =
             |path: &str| path.rsplit_once('.').map_or(path.to_owned(), |(stem, _)| stem.to_owned());
@@ -110,48 +144,77 @@ impl Source {
             }
         };
         if let Self::Folder { root, .. } = self
-            && !root.join(&found).is_file()
+            && !is_plain_file(root, &found)
         {
             return Ok(None);
         }
-        self.bytes(&found)
+        self.bytes(&found, limit)
     }
+}
 
-    /// The whole file; `None` when it is too large.
-    fn bytes(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::new();
-        match self {
-            Self::Folder { root, .. } => std::fs::File::open(root.join(name))
-                .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)),
-            Self::Zip { archive, .. } => archive
-                .by_name(name)
-                .map_err(std::io::Error::other)
-                .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)),
-        }
-        .doing(format_args!("read `{name}`"))?;
-        Ok((bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes))
+const LINK: &str = "is a symbolic link, and links are not followed; copy the file itself";
+
+/// Counts what a zip unpacks to, over all its files.
+struct Unpacking<'a, R> {
+    inner: R,
+    packed: u64,
+    unpacked: &'a mut u64,
+}
+
+impl<R: Read> Read for Unpacking<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        *self.unpacked += read as u64;
+        check_expansion(self.packed, *self.unpacked)?;
+        Ok(read)
     }
 }
 
 /// A note may name only what lies in its own folder or below it.
 fn is_below(path: &str) -> bool {
-    Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Every file below a folder, without following links and without what is hidden.
-fn walk(root: &Path, prefix: &str, names: &mut Vec<String>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(root.join(prefix))? {
-        let entry = entry?;
+/// Whether a path below `root` is a file of its own, reached through no link.
+fn is_plain_file(root: &Path, path: &str) -> bool {
+    let mut at = root.to_path_buf();
+    let mut parts = Path::new(path).components().peekable();
+    while let Some(part) = parts.next() {
+        at.push(part);
+        let Ok(metadata) = at.symlink_metadata() else { return false };
+        let expected = if parts.peek().is_some() { metadata.is_dir() } else { metadata.is_file() };
+        if !expected {
+            return false;
+        }
+    }
+    true
+}
+
+fn too_many_files() -> Error {
+    Error::invalid_params(format!("it holds more than {MOST_FILES} files; import parts of it"))
+}
+
+/// Every file below a folder, without what is hidden.
+fn walk(root: &Path, prefix: &str, names: &mut Vec<String>, skipped: &mut Remarks) -> Result<()> {
+    let folder = root.join(prefix);
+    let doing = || format!("read the folder `{}`", folder.display());
+    for entry in std::fs::read_dir(&folder).doing(doing())? {
+        let entry = entry.doing(doing())?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') {
             continue;
         }
         let path = format!("{prefix}{name}");
-        let kind = entry.file_type()?;
+        let kind = entry.file_type().doing(doing())?;
         if kind.is_dir() {
-            walk(root, &format!("{path}/"), names)?;
+            walk(root, &format!("{path}/"), names, skipped)?;
         } else if kind.is_file() {
             names.push(path);
+        } else if kind.is_symlink() {
+            skipped.push(path, LINK);
+        }
+        if names.len() > MOST_FILES {
+            return Err(too_many_files());
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! The forms in which Prisma's versions keep a date, read per value and written as the column
-//! already has them.
+//! The forms in which Prisma's versions keep a date. A date is read in whichever form it has, and
+//! written in the form of the value it replaces.
 
 use rusqlite::{
     Connection,
@@ -17,30 +17,29 @@ pub enum DateForm {
     IsoZ,
     /// `2025-01-01T00:00:00.000+00:00`.
     IsoOffset,
-    /// `2025-01-01 00:00:00`: what `CURRENT_TIMESTAMP` writes.
+    /// `2025-01-01 00:00:00.000`. Also for a value without the fraction, which SQLite's own
+    /// `CURRENT_TIMESTAMP` leaves: a date cut to whole seconds would hide later changes.
     Sql,
-    /// `2025-01-01 00:00:00.000`.
-    SqlMillis,
 }
 
 impl DateForm {
-    fn of(value: ValueRef<'_>) -> Option<Self> {
+    /// The form of a stored value; `None` when it is no date.
+    pub fn of(value: ValueRef<'_>) -> Option<Self> {
         let ValueRef::Text(text) = value else {
             return matches!(value, ValueRef::Integer(_) | ValueRef::Real(_))
                 .then_some(Self::Millis);
         };
         let text = std::str::from_utf8(text).ok()?.trim();
         read_text(text)?;
-        Some(match (text.contains('T'), text.ends_with("+00:00"), text.contains('.')) {
+        Some(match (text.contains('T'), text.ends_with("+00:00")) {
             _ if text.bytes().all(|b| b.is_ascii_digit()) => Self::Millis,
-            (true, true, _) => Self::IsoOffset,
-            (true, false, _) => Self::IsoZ,
-            (false, _, true) => Self::SqlMillis,
-            (false, _, false) => Self::Sql,
+            (true, true) => Self::IsoOffset,
+            (true, false) => Self::IsoZ,
+            (false, _) => Self::Sql,
         })
     }
 
-    /// The form of the newest values of a column; `None` where there are none.
+    /// The form of most of a column's newest values; `None` where there are none.
     pub fn of_column(connection: &Connection, column: &str) -> rusqlite::Result<Option<Self>> {
         // Bounded, so that a column of nulls does not cost a walk through the whole table.
         let newest = |order: &str| format!(r#"SELECT "{column}" FROM "Note" {order} LIMIT 20"#);
@@ -50,12 +49,17 @@ impl DateForm {
             Err(_) => connection.prepare(&newest(""))?,
         };
         let mut rows = statement.query([])?;
+        let mut counts: Vec<(usize, Self)> = Vec::new();
         while let Some(row) = rows.next()? {
-            if let Some(form) = Self::of(row.get_ref(0)?) {
-                return Ok(Some(form));
+            let Some(form) = Self::of(row.get_ref(0)?) else { continue };
+            match counts.iter_mut().find(|(_, known)| *known == form) {
+                Some((count, _)) => *count += 1,
+                None => counts.push((1, form)),
             }
         }
-        Ok(None)
+        // Among equals the one that was written last.
+        counts.reverse();
+        Ok(counts.into_iter().max_by_key(|(count, _)| *count).map(|(_, form)| form))
     }
 
     pub fn write(self, moment: Timestamp) -> Value {
@@ -64,22 +68,15 @@ impl DateForm {
             Self::Millis => Value::Integer(moment.0),
             Self::IsoZ => Value::Text(iso),
             Self::IsoOffset => Value::Text(iso.replace('Z', "+00:00")),
-            Self::Sql => Value::Text(iso.replace('T', " ").chars().take(19).collect()),
-            Self::SqlMillis => Value::Text(iso.replace('T', " ").replace('Z', "")),
+            Self::Sql => Value::Text(iso.replace('T', " ").replace('Z', "")),
         }
     }
+}
 
-    /// The moment to write for a change now, later than the one before even in a form that keeps
-    /// only whole seconds.
-    pub fn after(self, before: Option<Timestamp>, now: Timestamp) -> Timestamp {
-        let (step, now) = match self {
-            Self::Sql => (1_000, now.0.div_euclid(1_000) * 1_000),
-            _ => (1, now.0),
-        };
-        let before = before.map_or(i64::MIN, |before| before.0);
-        let next = before.div_euclid(step).saturating_add(1).saturating_mul(step);
-        Timestamp(now.max(next))
-    }
+/// The moment to write for a change now: later than the one before, whatever the clock says.
+pub fn after(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    let next = before.map_or(i64::MIN, |before| before.0.saturating_add(1));
+    Timestamp(now.0.max(next))
 }
 
 /// Reads a date in any of the forms; `None` when it is none of them.
@@ -107,13 +104,7 @@ mod tests {
     #[test]
     fn each_form_reads_back_and_is_recognised() {
         let moment = Timestamp(1_735_689_600_000);
-        for form in [
-            DateForm::Millis,
-            DateForm::IsoZ,
-            DateForm::IsoOffset,
-            DateForm::Sql,
-            DateForm::SqlMillis,
-        ] {
+        for form in [DateForm::Millis, DateForm::IsoZ, DateForm::IsoOffset, DateForm::Sql] {
             let value = form.write(moment);
             assert_eq!(read(ValueRef::from(&value)), Some(moment), "{value:?}");
             assert_eq!(DateForm::of(ValueRef::from(&value)), Some(form), "{value:?}");
@@ -125,9 +116,8 @@ mod tests {
     #[test]
     fn a_change_is_always_later_than_the_one_before() {
         let now = Timestamp(10_500);
-        assert_eq!(DateForm::Millis.after(Some(now), now), Timestamp(10_501));
-        assert_eq!(DateForm::Millis.after(None, now), now);
-        assert_eq!(DateForm::Sql.after(Some(Timestamp(10_000)), now), Timestamp(11_000));
-        assert_eq!(DateForm::Sql.after(Some(Timestamp(9_000)), now), Timestamp(10_000));
+        assert_eq!(after(Some(now), now), Timestamp(10_501));
+        assert_eq!(after(None, now), now);
+        assert_eq!(after(Some(Timestamp(9_000)), now), now);
     }
 }

@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use crate::domain::{Error, Result, error::Doing};
+use crate::domain::{Error, Result};
 
 /// Memento's table, for a file of our own.
 pub const SCHEMA: &str = r#"
@@ -81,7 +81,7 @@ impl Layout {
                 };
                 statement.query_map([], column)?.collect::<rusqlite::Result<Vec<_>>>()
             })
-            .doing("read the columns of the card table")?;
+            .map_err(|error| super::fail(error, "read the columns of its table"))?;
         let layout = Self { columns };
         for needed in ["id", "content"] {
             if !layout.has(needed) {
@@ -90,8 +90,8 @@ impl Layout {
                 } else {
                     format!("has a table `Note` without the column `{needed}`")
                 };
-                return Err(Error::internal(format!(
-                    "the card database {what}; point `[cards] database` at Memento's SQLite file"
+                return Err(Error::damaged(format!(
+                    "the cards' database {what}; point `[cards] database` at Memento's SQLite file"
                 )));
             }
         }

@@ -7,6 +7,7 @@
 mod cuid;
 mod cursor;
 mod dates;
+mod file;
 mod fold;
 mod layout;
 mod row;
@@ -19,37 +20,44 @@ use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 pub use cuid::id_of;
 use dates::DateForm;
+pub use file::CardFile;
+use file::FileId;
 use layout::Layout;
 use snapshot::{Entry, Key, Snapshot};
 
+use super::fault;
 use crate::{
     domain::{
-        Card, Error, Result, Timestamp,
+        Card, Code, Error, Result, Timestamp,
         card::{CardChange, NewCard},
-        error::Doing,
     },
     store::cards::{
-        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, no_such_card,
+        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, no_such_card,
     },
 };
 
-/// How long a call waits for another program's transaction before it says so.
-const BUSY: Duration = Duration::from_secs(10);
+/// How long a statement waits for another program's lock before the caller is told: well below the
+/// time limit of a request.
+pub const LOCK_WAIT: Duration = Duration::from_secs(3);
 
 pub struct SqliteCards {
-    path: PathBuf,
+    file: CardFile,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     connection: Connection,
+    /// The file that `connection` has open.
+    id: FileId,
+    /// How many files this path has led to: a new connection counts its data versions anew.
+    generation: i64,
     layout: Layout,
     /// The schema that `layout` was read from.
     schema_version: i64,
@@ -58,72 +66,51 @@ struct Inner {
     forms: RefCell<HashMap<&'static str, DateForm>>,
     /// The state of the database that `snapshot` shows; `None` when it must be read again.
     seen: Option<i64>,
+    /// This file was seen with cards in it.
+    had_cards: bool,
+    /// When a call last gave up waiting for another program's lock.
+    gave_up: Option<Instant>,
 }
 
 impl SqliteCards {
     /// Opens a file of our own, making it with Memento's table when it is not there.
     pub fn open_own(path: &Path) -> Result<Self> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .doing(format_args!("make the folder `{}`", folder.display()))?;
-        }
-        let connection = connect(path, OpenFlags::default())?;
-        // WAL lets readers go on while one writes; FULL makes each commit reach the disk.
-        connection
-            .pragma_update(None, "journal_mode", "wal")
-            .and_then(|()| connection.pragma_update(None, "synchronous", "full"))
-            .and_then(|()| {
-                let made: Option<i64> = connection
-                    .query_row("SELECT 1 FROM sqlite_master WHERE name = 'Note'", [], |row| {
-                        row.get(0)
-                    })
-                    .optional()?;
-                if made.is_none() { connection.execute_batch(layout::SCHEMA) } else { Ok(()) }
-            })
-            .map_err(|error| {
-                fail(error, format_args!("make the card database `{}`", path.display()))
-            })?;
-        Self::with(path, connection)
+        let file = CardFile { path: path.to_path_buf(), own: true, wait: LOCK_WAIT };
+        file.make()?;
+        Self::open(file)
     }
 
-    /// Opens a file that another program made and may have open. Its journal mode stays.
+    /// Opens a file that another program made and may have open.
     pub fn open_existing(path: &Path) -> Result<Self> {
-        if !path.is_file() {
-            return Err(Error::internal(format!(
-                "the card database `{}` is not there; correct `[cards] database` or leave it out",
-                path.display()
-            )));
-        }
-        let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
-        let connection = connect(path, flags)?;
-        // EXTRA also syncs the folder when a rollback journal goes: the commit is then on the disk.
-        connection
-            .pragma_update(None, "synchronous", "extra")
-            .map_err(|error| fail(error, format_args!("open `{}`", path.display())))?;
-        Self::with(path, connection)
+        Self::open(CardFile { path: path.to_path_buf(), own: false, wait: LOCK_WAIT })
     }
 
-    fn with(path: &Path, connection: Connection) -> Result<Self> {
-        let layout = Layout::read(&connection)?;
-        let schema_version = schema_version(&connection)?;
-        let inner = Inner {
-            connection,
-            layout,
-            schema_version,
-            snapshot: Snapshot::default(),
-            forms: RefCell::default(),
-            seen: None,
-        };
-        Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner) })
+    /// Opens the file that is there, ours or another program's. Nothing is created.
+    pub fn open(file: CardFile) -> Result<Self> {
+        let inner = Mutex::new(Inner::open(&file, 0)?);
+        Ok(Self { file, inner })
     }
 
+    /// The open database. A file that was replaced is opened anew; one that is gone is an error,
+    /// because what is written to a deleted file is lost.
     fn lock(&self) -> Result<MutexGuard<'_, Inner>> {
+        let asked = Instant::now();
         let mut inner = self.inner.lock().unwrap_or_else(|poisoned| {
             let mut inner = PoisonError::into_inner(poisoned);
             inner.seen = None;
             inner
         });
-        let version = schema_version(&inner.connection)?;
+        // Callers queue here. One that waited while another gave up shares its outcome: ten of
+        // them would otherwise wait ten times as long.
+        if inner.gave_up.is_some_and(|moment| moment >= asked) {
+            return Err(locked());
+        }
+        if self.file.id()? != inner.id {
+            tracing::info!("the cards' database was replaced; opening the new file");
+            *inner = Inner::open(&self.file, inner.generation + 1)?;
+        }
+        let version = inner.schema_version();
+        let version = inner.noting(version)?;
         if version != inner.schema_version {
             inner.layout = Layout::read(&inner.connection)?;
             inner.schema_version = version;
@@ -133,49 +120,51 @@ impl SqliteCards {
     }
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
-    let open = || {
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY)?;
-        connection.set_prepared_statement_cache_capacity(64);
-        // Reading the schema is what tells a database from another file.
-        connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
-        Ok(connection)
-    };
-    open().map_err(|error| fail(error, format_args!("open the card database `{}`", path.display())))
+fn locked() -> Error {
+    Error::storage("the cards' database is locked by another program; try again")
 }
 
-fn schema_version(connection: &Connection) -> Result<i64> {
-    connection
-        .prepare_cached("PRAGMA schema_version")
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(|error| fail(error, "read the card database"))
-}
-
-/// Tells the caller what they can act on: a lock, a file that is read-only, a rule of the table.
 fn fail(error: rusqlite::Error, what: impl std::fmt::Display) -> Error {
-    let message = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            return Error::limit(format!(
-                "could not {what}: another program holds the card database; try again in a moment"
-            ))
-            .with_source(error);
-        }
-        Some(ErrorCode::ReadOnly) => "the file is read-only; give this user the right to write it",
-        Some(ErrorCode::ConstraintViolation) => "a rule of its table `Note` forbids it",
-        Some(ErrorCode::DiskFull) => "the disk is full; make room and try again",
-        Some(ErrorCode::NotADatabase) => "the file is not a SQLite database",
-        _ => return Error::internal(format!("could not {what}: {error}")).with_source(error),
-    };
-    let text = format!("could not {what}: {message} ({error})");
-    match error.sqlite_error_code() {
-        Some(ErrorCode::ReadOnly | ErrorCode::ConstraintViolation) => Error::invalid_request(text),
-        _ => Error::internal(text),
-    }
-    .with_source(error)
+    fault::explain(error, "the cards' database", what)
 }
 
 impl Inner {
+    fn open(file: &CardFile, generation: i64) -> Result<Self> {
+        // Before the file is opened: one that takes its place in between is opened anew.
+        let id = file.id()?;
+        let connection = file.open()?;
+        let layout = Layout::read(&connection)?;
+        let mut inner = Self {
+            connection,
+            id,
+            generation,
+            layout,
+            schema_version: 0,
+            snapshot: Snapshot::default(),
+            forms: RefCell::default(),
+            seen: None,
+            had_cards: false,
+            gave_up: None,
+        };
+        inner.schema_version = inner.schema_version()?;
+        Ok(inner)
+    }
+
+    fn schema_version(&self) -> Result<i64> {
+        self.connection
+            .prepare_cached("PRAGMA schema_version")
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+            .map_err(|error| fail(error, "read it"))
+    }
+
+    /// Remembers when a call gave up waiting for a lock.
+    fn noting<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        if outcome.as_ref().is_err_and(|error| error.code == Code::Storage) {
+            self.gave_up = Some(Instant::now());
+        }
+        outcome
+    }
+
     /// Brings the snapshot up to what the database holds now.
     fn refresh(&mut self) -> Result<()> {
         let mut refresh = || {
@@ -186,7 +175,8 @@ impl Inner {
             }
             Ok(())
         };
-        refresh().map_err(|error| fail(error, "read the cards"))
+        let refreshed = refresh().map_err(|error| fail(error, "read the cards"));
+        self.noting(refreshed)
     }
 
     fn get(&self, id: &str, images: Images) -> rusqlite::Result<Option<Card>> {
@@ -200,9 +190,16 @@ impl Inner {
     /// Runs one write transaction. What it returns is on the disk.
     fn write<T>(&mut self, what: &str, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let before = self.connection.total_changes();
-        let begun =
-            rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
-                .map_err(|error| fail(error, what))?;
+        let begun = match rusqlite::Transaction::new_unchecked(
+            &self.connection,
+            TransactionBehavior::Immediate,
+        ) {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.gave_up = Some(Instant::now());
+                return Err(fail(error, what));
+            }
+        };
         // Another program may have written since; it cannot while we hold the lock.
         self.forms.borrow_mut().clear();
         let value = work(self)?;
@@ -277,7 +274,7 @@ fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
 
 impl Cards for SqliteCards {
     fn path(&self) -> PathBuf {
-        self.path.clone()
+        self.file.path.clone()
     }
 
     fn create(&self, new: NewCard) -> Result<Card> {
@@ -373,8 +370,31 @@ impl Cards for SqliteCards {
     }
 
     fn data_version(&self) -> Result<i64> {
-        data_version(&self.lock()?.connection)
-            .map_err(|error| fail(error, "read the card database"))
+        let inner = self.lock()?;
+        data_version(&inner.connection)
+            // SQLite's number has 32 bits.
+            .map(|version| inner.generation << 32 | (version & 0xffff_ffff))
+            .map_err(|error| fail(error, "read it"))
+    }
+
+    fn occupancy(&self) -> Result<Occupancy> {
+        let mut inner = self.lock()?;
+        let found: Option<i64> = inner
+            .connection
+            .prepare_cached(r#"SELECT 1 FROM "Note" LIMIT 1"#)
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)).optional())
+            .map_err(|error| fail(error, "read it"))?;
+        inner.had_cards |= found.is_some();
+        Ok(match (found, inner.had_cards) {
+            (Some(_), _) => Occupancy::Cards,
+            (None, true) => Occupancy::Emptied,
+            (None, false) => Occupancy::Empty,
+        })
+    }
+
+    fn damage(&self) -> Result<Vec<String>> {
+        let inner = self.lock()?;
+        fault::damage(&inner.connection).map_err(|error| fail(error, "check it"))
     }
 }
 

@@ -327,8 +327,8 @@ fn a_foreign_database_keeps_everything_that_was_not_asked_for() {
         after[&key("sql", "checkItems")],
         Value::Text(r#"[{"id":"k1","text":"x","checked":true,"extra":[1,2]}]"#.into())
     );
-    // The newest row has integers, so integers are written.
-    assert!(matches!(after[&key("iso", "updatedAt")], Value::Integer(_)));
+    // A row keeps its form; a new one gets that of the newest.
+    assert!(matches!(&after[&key("iso", "updatedAt")], Value::Text(text) if text.len() == 24));
     assert!(matches!(after[&key(&made.id, "createdAt")], Value::Integer(_)));
     let mode: String = Connection::open(&path)
         .unwrap()
@@ -341,7 +341,7 @@ fn a_foreign_database_keeps_everything_that_was_not_asked_for() {
 fn dates_are_written_in_the_form_of_the_column() {
     for (form, now) in [
         ("'2024-01-02T03:04:05.006Z'", 24),
-        ("'2024-01-02 03:04:05'", 19),
+        ("'2024-01-02 03:04:05'", 23),
         ("'2024-01-02T03:04:05.006+00:00'", 29),
     ] {
         let (_folder, path) = foreign();
@@ -409,7 +409,7 @@ fn a_file_that_is_not_there_or_not_a_database_is_named() {
     assert!(!path.exists());
     std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &[b'x'; 4096]).unwrap();
     let error = SqliteCards::open_existing(&path).err().unwrap();
-    assert!(error.message.contains("not a SQLite database"), "{error}");
+    assert!(error.message.contains("not a database"), "{error}");
 }
 
 #[test]
@@ -483,7 +483,7 @@ fn a_hundred_thousand_cards() {
         updated_at: Some(Timestamp((n * 7919 % 100_003) as i64)),
         ..Card::default()
     };
-    let clock = std::time::Instant::now;
+    let clock = Instant::now;
     let started = clock();
     for batch in 0..100 {
         cards.import(&(batch * 1000..(batch + 1) * 1000).map(card).collect::<Vec<_>>()).unwrap();

@@ -4,7 +4,7 @@ use rusqlite::{params_from_iter, types::Value};
 
 use super::{
     Inner,
-    dates::DateForm,
+    dates::{self, DateForm},
     fail,
     layout::{COLUMNS, Layout},
     row,
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     domain::{
         Card, Error, Result, Timestamp,
-        card::{CardChange, Recurrence, merge_items, next_occurrence},
+        card::{CardChange, Recurrence, merge_items, next_occurrence, parse_image_link},
     },
     store::cards::{Flag, Images, Imported, no_such_card},
 };
@@ -20,7 +20,19 @@ use crate::{
 const DATES: [&str; 3] = ["reminder", "createdAt", "updatedAt"];
 
 impl Inner {
-    /// The form in which to write a date into a column.
+    /// The form in which a row keeps a date; that of its column where the row has none.
+    fn form_of_row(&self, id: &str, column: &'static str) -> Result<DateForm> {
+        let form = self
+            .connection
+            .prepare_cached(&format!(r#"SELECT "{column}" FROM "Note" WHERE "id" = ?1"#))
+            .and_then(|mut statement| {
+                statement.query_row([id], |row| Ok(DateForm::of(row.get_ref(0)?)))
+            })
+            .map_err(|error| fail(error, "read the dates of the card"))?;
+        form.map_or_else(|| self.form(column), Ok)
+    }
+
+    /// The form in which to write a date into a new row.
     fn form(&self, column: &'static str) -> Result<DateForm> {
         if let Some(form) = self.forms.borrow().get(column) {
             return Ok(*form);
@@ -147,8 +159,10 @@ impl Inner {
             if !self.layout.has(column) {
                 return Err(lost(column));
             }
-            let form =
-                if DATES.contains(&column) { self.form(column)? } else { DateForm::default() };
+            let form = match DATES.contains(&column) {
+                true => self.form_of_row(&old.id, column)?,
+                false => DateForm::default(),
+            };
             let mut value = row::write(card, column, form);
             if value == Value::Null && self.layout.is_required(column) {
                 value = self.forced(column)?;
@@ -157,9 +171,9 @@ impl Inner {
             values.push(value);
         }
         if self.layout.has("updatedAt") && !columns.contains(&"updatedAt") {
-            let form = self.form("updatedAt")?;
+            let form = self.form_of_row(&old.id, "updatedAt")?;
             sets.push("\"updatedAt\" = ?".to_owned());
-            values.push(form.write(form.after(old.updated_at, Timestamp::now())));
+            values.push(form.write(dates::after(old.updated_at, Timestamp::now())));
         }
         values.push(Value::Text(card.id.clone()));
         let sql = format!(r#"UPDATE "Note" SET {} WHERE "id" = ?"#, sets.join(", "));
@@ -187,11 +201,8 @@ impl Inner {
             }
         };
         match outcome {
-            Err(error)
-                if error.code.json_rpc() != -32603 && error.code != crate::domain::Code::Limit =>
-            {
-                Ok(Imported::Refused(error.message))
-            }
+            // A fault of storage ends the import; anything else is about this card.
+            Err(error) if error.code.json_rpc() != -32603 => Ok(Imported::Refused(error.message)),
             other => other,
         }
     }
@@ -236,7 +247,7 @@ fn apply(old: &Card, change: CardChange) -> Result<(Card, Vec<&'static str>)> {
     }
     if let Some(images) = change.images {
         set("images");
-        card.images = images;
+        card.images = images.map(|images| keep_linked(images, old)).transpose()?;
     }
     if let Some(pinned) = change.is_pinned {
         set("isPinned");
@@ -272,6 +283,25 @@ fn apply(old: &Card, change: CardChange) -> Result<(Card, Vec<&'static str>)> {
         }
     }
     Ok((card, columns))
+}
+
+/// Puts the card's own images in the place of links to them: a caller that was given links because
+/// the images are large sends the links back to keep them.
+fn keep_linked(images: Vec<String>, old: &Card) -> Result<Vec<String>> {
+    let stored = old.images.as_deref().unwrap_or_default();
+    let resolve = |(at, image): (usize, String)| match parse_image_link(&image) {
+        None => Ok(image),
+        Some((id, n)) if id == old.id => stored.get(n).cloned().ok_or_else(|| {
+            Error::invalid_params(format!(
+                "images[{at}] links to image {n}; the card has {}, counted from 0",
+                stored.len()
+            ))
+        }),
+        Some((id, _)) => Err(Error::invalid_params(format!(
+            "images[{at}] links to an image of the card `{id}`; send that image as base64"
+        ))),
+    };
+    images.into_iter().enumerate().map(resolve).collect()
 }
 
 /// Refuses a card of which this table would lose something that was asked for.

@@ -1,17 +1,25 @@
-//! Cuts JSON into its records without reading it: by brackets and quotes. A record that is no JSON
-//! then costs itself and not those behind it, and only one record is in memory at a time.
+//! Cuts a file into its records without parsing it: JSON by brackets and quotes, JSONL by lines. A
+//! record that is broken then costs itself and not those behind it, and only one is in memory at a
+//! time.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
+
+use serde_json::Value;
 
 use super::source::failed;
 use crate::domain::Result;
 
+/// Bytes of one record as it is written.
+pub const LARGEST_RECORD: usize = 16 << 20;
+/// JSON values of one record. Each costs far more memory than it has bytes: `0,` costs 70.
+pub const MOST_VALUES: usize = 100_000;
+
 /// One record as bytes, or why there is none.
-pub(super) type Cut = std::result::Result<Vec<u8>, String>;
+pub type Cut = std::result::Result<Vec<u8>, String>;
 
 /// Gives `sink` the elements of the list that the text is, or its values where it is no list. A
 /// record of more than `most` bytes is left out.
-pub(super) fn each(
+pub fn each(
     body: &mut dyn BufRead,
     most: usize,
     mut sink: impl FnMut(Cut) -> Result<()>,
@@ -34,6 +42,66 @@ pub(super) fn each(
     }
     cutter.finish(&mut cuts);
     cuts.into_iter().try_for_each(sink)
+}
+
+/// Gives `sink` the lines that are not blank, with their numbers from 1. A line of more than
+/// [`LARGEST_RECORD`] bytes is left out.
+pub fn each_line(
+    body: &mut dyn BufRead,
+    mut sink: impl FnMut(usize, Cut) -> Result<()>,
+) -> Result<()> {
+    for number in 1_usize.. {
+        let mut line = Vec::new();
+        let read = body.take(LARGEST_RECORD as u64).read_until(b'\n', &mut line);
+        if read.map_err(|error| failed(&error))? == 0 {
+            break;
+        }
+        if line.len() == LARGEST_RECORD && !line.ends_with(b"\n") {
+            skip_line(body)?;
+            sink(number, Err(format!("it is longer than {LARGEST_RECORD} bytes")))?;
+        } else if !line.trim_ascii().is_empty() {
+            sink(number, Ok(line))?;
+        }
+    }
+    Ok(())
+}
+
+/// Goes to the end of a line without keeping it.
+fn skip_line(body: &mut dyn BufRead) -> Result<()> {
+    loop {
+        let bytes = body.fill_buf().map_err(|error| failed(&error))?;
+        let end = memchr::memchr(b'\n', bytes);
+        let length = end.map_or(bytes.len(), |end| end + 1);
+        body.consume(length);
+        if end.is_some() || length == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads one record as JSON, unless it has more values than `most`.
+pub fn parse(bytes: &[u8], most: usize) -> std::result::Result<Value, String> {
+    if count_values(bytes) > most {
+        return Err(format!(
+            "it holds more than {most} values; a record this large is left out, so split it"
+        ));
+    }
+    serde_json::from_slice(bytes).map_err(|error| format!("it is not JSON: {error}"))
+}
+
+/// How many values a JSON text has, at most: what stands between commas and brackets.
+fn count_values(bytes: &[u8]) -> usize {
+    let (mut count, mut quoted, mut escaped) = (1, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 #[derive(Default)]
@@ -153,6 +221,13 @@ mod tests {
         ] {
             assert_eq!(cuts(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn values_are_counted_before_they_are_parsed() {
+        assert_eq!(count_values(br#"{"a,[":"\",{","b":[1,2,{}]}"#), 7);
+        assert!(parse(b"[1,2,3]", 4).is_ok());
+        assert!(parse(b"[1,2,3]", 3).unwrap_err().contains("more than 3 values"));
     }
 
     #[test]

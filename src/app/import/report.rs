@@ -1,0 +1,58 @@
+//! What an import did, in the same words for cards, bookmarks and prompts.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Remarks that are kept word for word; the rest is counted.
+const KEPT: usize = 1_000;
+
+/// What an import did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportReport {
+    pub added: usize,
+    /// Were here, older.
+    pub updated: usize,
+    /// Were here already, with nothing new.
+    pub unchanged: usize,
+    /// Records that were left out, and why.
+    pub skipped: Remarks,
+    /// Records that were taken otherwise than they stood, and how.
+    pub changed: Remarks,
+    /// Files that hold no records (pages for browsers, pictures that a note shows).
+    pub other_files: usize,
+    /// Files that were read, and their formats.
+    pub files: Vec<(PathBuf, String)>,
+    /// Files that could not be read to the end, and why. What was filed from them before stays.
+    pub failed: Vec<(PathBuf, String)>,
+    /// Somebody ended the import early. What was filed before stays.
+    pub stopped: bool,
+}
+
+/// Places in a file, each with a sentence. Bounded: a file of a million broken lines gives the
+/// first thousand reasons and a number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Remarks {
+    pub total: usize,
+    pub first: Vec<(String, String)>,
+}
+
+impl Remarks {
+    pub fn push(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.total += 1;
+        if self.first.len() < KEPT {
+            self.first.push((place.into(), what.into()));
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+}
+
+impl Extend<(String, String)> for Remarks {
+    fn extend<I: IntoIterator<Item = (String, String)>>(&mut self, remarks: I) {
+        remarks.into_iter().for_each(|(place, what)| self.push(place, what));
+    }
+}
