@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use percent_encoding::percent_decode_str;
 
-use super::{App, bookmarks, cards, prompts, view::View};
+use super::{App, bookmarks, cards, prompts, vaults::NO_VAULT, view::View};
 use crate::{
     domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath},
     markdown::{Note, window::Window},
@@ -122,12 +122,7 @@ impl App {
                 None => missing.push(name),
             }
         }
-        let Some(mut opened) = opened else {
-            if !missing.is_empty() {
-                self.require_notes(view)?;
-            }
-            return Err(self.no_such_note(&missing));
-        };
+        let Some(mut opened) = opened else { return Err(self.no_such_note(&missing, view)?) };
         opened.remark = remark(&found, &missing);
         Ok(opened)
     }
@@ -155,18 +150,18 @@ impl App {
         )))
     }
 
-    fn no_such_note(&self, tried: &[String]) -> Error {
+    fn no_such_note(&self, tried: &[String], view: &View<'_>) -> Result<Error> {
         if tried.is_empty() {
-            return Error::invalid_params("name the note by pid, note_id, path or href");
+            return Ok(Error::invalid_params("name the note by pid, note_id, path or href"));
         }
-        let wait = match self.looks.are_done() {
-            true => "",
-            false => "; the notes are still being read, so try again in a moment",
+        let help = if view.caller.is_owner() && self.is_empty_library()? {
+            NO_VAULT
+        } else if self.looks.are_done() {
+            "`search` gives each note's pid and path"
+        } else {
+            "the notes are still being read, so try again in a moment"
         };
-        Error::invalid_params(format!(
-            "there is no note with {}; `search` gives each note's pid and path{wait}",
-            tried.join(" or ")
-        ))
+        Ok(Error::invalid_params(format!("there is no note with {}; {help}", tried.join(" or "))))
     }
 
     /// Waits for the first look at the vaults, a moment at most. Tells whether it is done.

@@ -52,7 +52,7 @@ fn a_rebuild_while_the_vault_is_away_keeps_every_passage() {
     assert!(said.contains("cannot be read now"), "{said}");
     assert_eq!(passages(&home), before);
     finds_all_three(&home);
-    let said = home.say(&["search", "tomatoes"]);
+    let (_, _, said) = home.run(&["search", "tomatoes"]);
     assert!(said.contains("the vault `vault` cannot be read now"), "{said}");
     let status = home.say(&["status"]);
     assert!(status.contains("cannot be read now"), "{status}");

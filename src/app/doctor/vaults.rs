@@ -14,7 +14,7 @@ impl App {
         if vaults.is_empty() {
             findings.push(Finding::note(
                 NO_VAULT,
-                "the folder stays as it is: it is read in place and remembered",
+                "the folder stays as it is: it is read in place and remembered; `--vault DIR` once, on any command, does the same",
             ));
         }
         findings.extend(vaults.iter().filter_map(unreadable));
