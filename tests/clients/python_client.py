@@ -17,6 +17,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from calls import every_read_tool
+
 TOOL = sys.argv[1] if len(sys.argv) > 1 else "search"
 ARGUMENTS = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {"query": "tea"}
 URL = os.environ["SERVER_URL"]
@@ -53,6 +55,7 @@ async def owner(transport: str, mode: str) -> None:
         assert len(names) == len(set(names)), names
         answer = await client.call_tool(TOOL, ARGUMENTS)
         assert not answer.is_error and answer.content, answer
+        await every_read_tool(client)
         capabilities = client.server_capabilities
         if capabilities.prompts:
             assert isinstance((await client.list_prompts()).prompts, list)
@@ -81,7 +84,7 @@ async def main() -> int:
     failed = 0
     for name, check in checks:
         try:
-            await asyncio.wait_for(check, 60)
+            await asyncio.wait_for(check, 120)
             print(f"pass python {name}", flush=True)
         except BaseException:
             failed = 1

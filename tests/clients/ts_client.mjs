@@ -6,6 +6,8 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 
+import { everyReadTool } from './calls.mjs';
+
 // The packages live beside the build, not beside this file.
 const require = createRequire(`${process.env.TOOLS}/`);
 const { Client, SSEClientTransport, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
@@ -34,6 +36,7 @@ async function check(transport, mode) {
     assert.ok(tools.some(listed => listed.name === tool), `\`${tool}\` is not among ${tools.map(t => t.name)}`);
     const answer = await client.callTool({ name: tool, arguments: toolArguments });
     assert.ok(!answer.isError && answer.content.length > 0, JSON.stringify(answer));
+    await everyReadTool(client);
     const capabilities = client.getServerCapabilities();
     if (capabilities.prompts) assert.ok(Array.isArray((await client.listPrompts()).prompts));
     if (capabilities.resources) assert.ok(Array.isArray((await client.listResources()).resources));
@@ -50,7 +53,7 @@ for (const [transport, mode] of checks) {
   if (!wanted.includes(transport)) continue;
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no end within 60 s')), 60_000);
+    timer = setTimeout(() => reject(new Error('no end within 120 s')), 120_000);
   });
   try {
     await Promise.race([check(transport, mode), late]);
