@@ -96,13 +96,19 @@ impl App {
         let mut sections: HashMap<(&str, Option<&str>), Result<String>> = HashMap::new();
         let limit = self.config.limits.result_bytes;
         template::render_within(body.trim(), limit, |part| match part {
-            Part::Variable { name, default, .. } => match arguments.get(name) {
-                Some(Value::String(text)) => Ok(text.clone().into()),
-                Some(other) => Ok(other.to_string().into()),
-                None => default
+            Part::Variable { name, default, .. } => {
+                let given = arguments.get(name).filter(|value| !value.is_null());
+                let given = given.map(|value| match value {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                });
+                // What is left empty takes the default.
+                let given = given.filter(|text| default.is_none() || !text.is_empty());
+                given
                     .map(Into::into)
-                    .ok_or_else(|| Error::invalid_params(format!("{name} is required"))),
-            },
+                    .or(default.map(Into::into))
+                    .ok_or_else(|| Error::invalid_params(format!("{name} is required")))
+            }
             Part::Note { path, heading, default, .. } => {
                 let section = sections
                     .entry((path, heading))

@@ -1,7 +1,8 @@
+mod edit;
+
 use std::{
-    io::Write,
+    io::{IsTerminal, Read},
     path::{Path, PathBuf},
-    process,
 };
 
 use clap::{Args, Subcommand};
@@ -9,14 +10,17 @@ use serde_json::{Map, Value, json};
 
 use super::{Common, out};
 use crate::{
-    app::{App, prompts, view::View},
-    config,
-    domain::{
-        Caller, Error, Prompt, Result, Silent,
-        error::Doing,
-        prompt::{Draft, Message, Patch},
+    app::{
+        App,
+        prompts::{self, Which},
+        view::View,
     },
-    store::prompts::{Origin, Stored, check_placeholders},
+    domain::{
+        Caller, Error, Result, Silent,
+        error::Doing,
+        prompt::{Draft, Message},
+    },
+    store::prompts::Stored,
 };
 
 #[derive(Args)]
@@ -53,6 +57,15 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Create a prompt from --text, from --file, from stdin, or in $EDITOR
+    ///
+    /// Each {{placeholder}} of the text becomes an argument; {{name|text}} has a default.
+    New(New),
+    /// Delete prompts of your own; a backup is kept
+    Delete {
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
     /// Change a prompt in $EDITOR; it is checked before it is saved
     Edit {
         name: String,
@@ -70,11 +83,43 @@ enum Command {
         /// As `prompt backups` names it
         backup: String,
     },
-    /// Keep slash-command files for coding agents in a folder, such as .claude/commands
+    /// Write prompts as slash-command files for coding agents, such as into .claude/commands
+    ///
+    /// Name the prompts, give a tag, or take --all. Without any of these the files that an earlier
+    /// sync wrote are brought up to date. A file whose prompt is gone is removed; one that was
+    /// edited by hand or that is not Notewell's is left alone.
     Sync {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
+        /// Prompts to write
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Every prompt with this tag; may be repeated
+        #[arg(long = "tag", value_name = "TAG")]
+        tags: Vec<String>,
+        /// Every prompt there is
+        #[arg(long, conflicts_with_all = ["names", "tags"])]
+        all: bool,
     },
+}
+
+#[derive(Args)]
+struct New {
+    name: String,
+    /// The prompt's display name; the name itself by default
+    #[arg(long)]
+    title: Option<String>,
+    #[arg(long)]
+    description: Option<String>,
+    /// A tag; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// The text of the prompt
+    #[arg(long, conflicts_with = "file")]
+    text: Option<String>,
+    /// A file with the text of the prompt
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
 }
 
 impl PromptCommand {
@@ -84,7 +129,9 @@ impl PromptCommand {
             Command::List { tag, json } => list(&app, tag.as_deref(), json),
             Command::Show { name, json } => show(&app, &name, json),
             Command::Render { name, arguments, json } => render(&app, &name, &arguments, json),
-            Command::Edit { name, copy, new } => edit(&app, &name, copy, new),
+            Command::New(new) => new.run(&app),
+            Command::Delete { names } => delete(&app, &names),
+            Command::Edit { name, copy, new } => edit::edit(&app, &name, copy, new),
             Command::Backups => backups(&app),
             Command::Restore { backup } => {
                 let restored = app.restore_prompts(&backup)?;
@@ -94,7 +141,14 @@ impl PromptCommand {
                 }
                 Ok(())
             }
-            Command::Sync { folder } => sync(&app, &folder),
+            Command::Sync { folder, names, tags, all } => {
+                let which = match (all, names.is_empty() && tags.is_empty()) {
+                    (true, _) => Which::All,
+                    (false, true) => Which::Present,
+                    (false, false) => Which::Chosen { names: &names, tags: &tags },
+                };
+                sync(&app, &folder, which)
+            }
         }
     }
 }
@@ -163,118 +217,48 @@ fn render(app: &App, name: &str, arguments: &[String], json: bool) -> Result<()>
     Ok(())
 }
 
-fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()> {
-    let opened = match new {
-        true => None,
-        false => Some(app.prompts.get(name)?),
-    };
-    let start = match (&opened, &copy) {
-        (Some(stored), Some(copy)) => Prompt { name: copy.clone(), ..stored.prompt.clone() },
-        (Some(stored), None) if stored.origin == Origin::User => stored.prompt.clone(),
-        (Some(_), None) => {
-            return Err(Error::invalid_params(format!(
-                "`{name}` is built in; edit a copy with `notewell prompt edit {name} --as NEW_NAME`"
-            )));
-        }
-        (None, _) => {
-            let mut prompt = Draft {
-                name: Some(name.to_owned()),
-                title: Some(name.to_owned()),
-                messages: Some(vec![Message::user("Write the prompt here.")]),
-                ..Draft::default()
+impl New {
+    fn run(self, app: &App) -> Result<()> {
+        let text = match (self.text, &self.file) {
+            (Some(text), _) => text,
+            (None, Some(file)) => {
+                std::fs::read_to_string(file).doing(format!("read `{}`", file.display()))?
             }
-            .into_prompt(crate::domain::Timestamp::now())?;
-            (prompt.created, prompt.updated) = (None, None);
-            prompt
-        }
-    };
-    let before = prompts::write_markdown(&start);
-    let (file, after) = in_editor(&start.name, &before)?;
-    if after == before && copy.is_none() {
-        out::say("Nothing changed.");
-        return Ok(());
-    }
-    match save(app, opened.as_deref().filter(|_| copy.is_none()), &start, &after) {
-        Ok(message) => out::say(message),
-        Err(error) => {
-            // What a person typed is never thrown away.
-            let kept = file.keep().map_err(|error| Error::internal(error.to_string()))?;
-            return Err(Error::new(
-                error.code,
-                format!(
-                    "{}\nnothing was saved; your text is in `{}`",
-                    error.message,
-                    kept.display()
-                ),
+            (None, None) if std::io::stdin().is_terminal() => {
+                return edit::edit(app, &self.name, None, true);
+            }
+            (None, None) => {
+                let mut text = String::new();
+                std::io::stdin().read_to_string(&mut text).doing("read stdin")?;
+                text
+            }
+        };
+        if text.trim().is_empty() {
+            return Err(Error::invalid_params(
+                "the prompt has no text; give it with --text or --file, or on stdin",
             ));
+        }
+        let message = app.create_prompt(Draft {
+            title: Some(self.title.unwrap_or_else(|| self.name.clone())),
+            name: Some(self.name),
+            description: self.description,
+            arguments: None,
+            messages: Some(vec![Message::user(text.trim_end())]),
+            tags: Some(self.tags),
+        })?;
+        out::say(message);
+        Ok(())
+    }
+}
+
+fn delete(app: &App, names: &[String]) -> Result<()> {
+    for name in names {
+        out::say(app.delete_prompt(name)?);
+        if let Some(backup) = app.prompts.backups()?.first() {
+            out::note(format_args!("To undo: notewell prompt restore {}", backup.name));
         }
     }
     Ok(())
-}
-
-/// Saves an edited text: as a change of `stored`, or as a new prompt.
-fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Result<String> {
-    let edited = prompts::read_markdown(text, &start.name)?;
-    edited.check()?;
-    check_placeholders(&edited)?;
-    let Some(Stored { prompt: before, .. }) = stored else {
-        return app.create_prompt(Draft {
-            name: Some(edited.name),
-            title: Some(edited.title),
-            description: edited.description,
-            arguments: Some(edited.arguments),
-            messages: Some(edited.messages),
-            tags: Some(edited.tags),
-        });
-    };
-    if app.prompts.get(&before.name)?.prompt != *before {
-        return Err(Error::invalid_request(format!(
-            "`{}` was changed by somebody else meanwhile; edit it again",
-            before.name
-        )));
-    }
-    if edited.extra != before.extra {
-        out::note(
-            "Fields that are not Notewell's own are changed in user.jsonl itself; left as they were.",
-        );
-    }
-    // Only what changed is given, so that the rest of the line keeps every byte.
-    let patch = Patch {
-        name: Some(before.name.clone()),
-        new_name: (edited.name != before.name).then_some(edited.name),
-        title: (edited.title != before.title).then_some(Some(edited.title)),
-        description: (edited.description != before.description).then_some(edited.description),
-        arguments: (edited.arguments != before.arguments).then_some(Some(edited.arguments)),
-        messages: (edited.messages != before.messages).then_some(Some(edited.messages)),
-        tags: (edited.tags != before.tags).then_some(Some(edited.tags)),
-    };
-    match patch.is_empty() {
-        true => Ok("Nothing changed.".to_owned()),
-        false => app.update_prompt(patch),
-    }
-}
-
-fn in_editor(name: &str, text: &str) -> Result<(tempfile::TempPath, String)> {
-    let mut file = tempfile::Builder::new()
-        .prefix(&format!("{name}-"))
-        .suffix(".md")
-        .tempfile()
-        .doing("make a file to edit")?;
-    file.write_all(text.as_bytes()).doing("write the file to edit")?;
-    let path = file.into_temp_path();
-    let editor = config::editor();
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let status = process::Command::new(program)
-        .args(words)
-        .arg(&path)
-        .status()
-        .doing(format!("start the editor `{editor}` (set $EDITOR to another)"))?;
-    if !status.success() {
-        return Err(Error::outside(format!("the editor ended with {status}; nothing was saved")));
-    }
-    let text = std::fs::read_to_string(&path).doing("read the edited file")?;
-    Ok((path, text))
 }
 
 fn backups(app: &App) -> Result<()> {
@@ -289,11 +273,11 @@ fn backups(app: &App) -> Result<()> {
     Ok(())
 }
 
-fn sync(app: &App, folder: &Path) -> Result<()> {
+fn sync(app: &App, folder: &Path, which: Which<'_>) -> Result<()> {
     app.refresh(&Silent)?;
     let view = View::of(&Caller::Owner);
     let notes = |path: &str, heading: Option<&str>| app.section_text(path, heading, &view);
-    let report = prompts::sync(app.prompts.as_ref(), folder, &notes)?;
+    let report = prompts::sync(app.prompts.as_ref(), folder, which, &notes)?;
     for (name, why) in &report.left {
         out::complain(format_args!("left alone: `{name}` {why}"));
     }

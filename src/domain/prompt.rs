@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Code, Error, Result, Timestamp, query::words};
+use super::{Code, Error, Result, Timestamp, from_json, query::words};
 
 pub const MAX_NAME: usize = 128;
 pub const MAX_TITLE: usize = 500;
@@ -238,7 +238,7 @@ pub struct Draft {
 
 impl Draft {
     pub fn parse(value: Value) -> Result<Self> {
-        serde_json::from_value(value).map_err(Error::invalid_params)
+        from_json(value)
     }
 
     pub fn into_prompt(self, now: Timestamp) -> Result<Prompt> {
@@ -258,41 +258,24 @@ impl Draft {
     }
 }
 
-/// What a caller sends to change a prompt: only the fields given change, `null` clears.
+/// What a caller sends to change a prompt. A field that is absent or `null` keeps its value: many
+/// clients write `null` for what they leave out. An empty text or list clears a field.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
     pub name: Option<String>,
     #[serde(rename = "newName", alias = "new_name")]
     pub new_name: Option<String>,
-    #[serde(default, deserialize_with = "given")]
-    pub title: Option<Option<String>>,
-    #[serde(default, deserialize_with = "given")]
-    pub description: Option<Option<String>>,
-    #[serde(default, deserialize_with = "given")]
-    pub arguments: Option<Option<Vec<Argument>>>,
-    #[serde(default, deserialize_with = "given")]
-    pub messages: Option<Option<Vec<Message>>>,
-    #[serde(default, deserialize_with = "given")]
-    pub tags: Option<Option<Vec<String>>>,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub arguments: Option<Vec<Argument>>,
+    pub messages: Option<Vec<Message>>,
+    pub tags: Option<Vec<String>>,
 }
 
 impl Patch {
     pub fn parse(value: Value) -> Result<Self> {
-        serde_json::from_value(value).map_err(Error::invalid_params)
-    }
-
-    /// Every field of a prompt that was edited as a whole.
-    pub fn whole(prompt: &Prompt) -> Self {
-        Self {
-            name: None,
-            new_name: Some(prompt.name.clone()),
-            title: Some(Some(prompt.title.clone())),
-            description: Some(prompt.description.clone()),
-            arguments: Some(Some(prompt.arguments.clone())),
-            messages: Some(Some(prompt.messages.clone())),
-            tags: Some(Some(prompt.tags.clone())),
-        }
+        from_json(value)
     }
 
     /// The prompt it is for.
@@ -324,27 +307,27 @@ impl Patch {
             changes.push(("name", Some(to_value(&prompt.name))));
         }
         if let Some(title) = self.title {
-            prompt.title = title.unwrap_or_default();
+            prompt.title = title;
             check_title(&prompt.title)?;
             changes.push(("title", Some(to_value(&prompt.title))));
         }
         if let Some(description) = self.description {
-            prompt.description = description.filter(|text| !text.is_empty());
+            prompt.description = Some(description).filter(|text| !text.is_empty());
             check_description(prompt.description.as_deref())?;
             changes.push(("description", prompt.description.as_ref().map(to_value)));
         }
         if let Some(arguments) = self.arguments {
-            prompt.arguments = arguments.unwrap_or_default();
+            prompt.arguments = arguments;
             check_arguments(&prompt.arguments)?;
             changes.push(("arguments", unless_empty(&prompt.arguments)));
         }
         if let Some(messages) = self.messages {
-            prompt.messages = messages.unwrap_or_default();
+            prompt.messages = messages;
             check_messages(&prompt.messages)?;
             changes.push(("messages", unless_empty(&prompt.messages)));
         }
         if let Some(tags) = self.tags {
-            prompt.tags = tags.unwrap_or_default();
+            prompt.tags = tags;
             check_tags(&prompt.tags)?;
             changes.push(("tags", unless_empty(&prompt.tags)));
         }
@@ -472,15 +455,6 @@ fn invalid(message: &str) -> Error {
     Error::new(Code::InvalidParams, message)
 }
 
-/// Tells a field that is `null` from one that is not there.
-pub(crate) fn given<'de, T, D>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    Option::deserialize(deserializer).map(Some)
-}
-
 fn null_is_default<'de, T, D>(deserializer: D) -> std::result::Result<T, D::Error>
 where
     T: Deserialize<'de> + Default,
@@ -572,14 +546,16 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_changes_only_what_it_names_and_null_clears() {
+    fn a_patch_changes_only_what_it_names_and_an_empty_text_clears() {
         let Value::Object(map) = json!({"name": "a", "title": "A", "description": "d", "tags": ["t"],
             "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}, "note": "mine"}]})
         else {
             unreachable!()
         };
         let mut prompt = Prompt::read(map).unwrap();
-        let patch = Patch::parse(json!({"name": "a", "title": "B", "description": null})).unwrap();
+        let patch =
+            Patch::parse(json!({"name": "a", "title": "B", "description": "", "tags": null}))
+                .unwrap();
         let changes = patch.apply(&mut prompt, Timestamp(0)).unwrap();
         let stamp = json!("1970-01-01T00:00:00.000Z");
         assert_eq!(
@@ -589,6 +565,8 @@ mod tests {
         assert_eq!((prompt.title.as_str(), prompt.description), ("B", None));
         assert_eq!(prompt.tags, ["t"]);
         assert!(Patch::parse(json!({"name": "a", "colour": 1})).is_err());
-        assert!(Patch::parse(json!({"name": "a"})).unwrap().is_empty());
+        let nulls = json!({"name": "a", "newName": null, "title": null, "description": null,
+            "arguments": null, "messages": null, "tags": null});
+        assert!(Patch::parse(nulls).unwrap().is_empty());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     domain::{
         Code, Error, Prompt, Result, Timestamp,
-        prompt::{Draft, Patch, check_name},
+        prompt::{Argument, Draft, Patch},
     },
     markdown::template,
 };
@@ -100,8 +100,9 @@ pub trait Prompts: Send + Sync {
 
     fn find(&self, name: &str) -> Result<Option<Arc<Stored>>>;
 
-    /// Adds prompts as they are, all or none, as one change with one backup. A name that is taken
-    /// refuses the whole.
+    /// Adds prompts as they are, all or none, as one change with one backup. A name that another
+    /// prompt of the user's has refuses the whole; the name of a built-in prompt is free, and the
+    /// new prompt takes its place.
     fn add(&self, prompts: Vec<Prompt>) -> Result<()>;
 
     /// Changes the fields that the patch gives of the prompt it names, and returns the new state.
@@ -127,14 +128,17 @@ pub trait Prompts: Send + Sync {
     fn complete(&self, name: &str, argument: &str, prefix: &str) -> Result<Vec<String>>;
 
     fn get(&self, name: &str) -> Result<Arc<Stored>> {
-        if name.is_empty() {
-            return Err(Error::new(Code::InvalidParams, "Prompt name is required"));
-        }
         self.find(name)?.ok_or_else(|| not_found(name))
     }
 
+    /// Adds a prompt. Without `arguments` every placeholder of its messages becomes one.
     fn create(&self, draft: Draft) -> Result<Arc<Stored>> {
-        let prompt = draft.into_prompt(Timestamp::now())?;
+        let declares = draft.arguments.is_some();
+        let mut prompt = draft.into_prompt(Timestamp::now())?;
+        if !declares {
+            declare_placeholders(&mut prompt);
+            prompt.check()?;
+        }
         check_placeholders(&prompt)?;
         let stored = Stored { prompt: prompt.clone(), origin: Origin::User };
         self.add(vec![prompt])?;
@@ -157,17 +161,6 @@ pub trait Prompts: Send + Sync {
         self.add(vec![prompt])?;
         Ok(Arc::new(stored))
     }
-
-    /// Makes a prompt of the user's own out of any prompt, a built-in above all.
-    fn copy(&self, from: &str, to: &str) -> Result<Arc<Stored>> {
-        let mut prompt = self.get(from)?.prompt.clone();
-        let now = Timestamp::now();
-        prompt.name = to.to_owned();
-        (prompt.created, prompt.updated) = (Some(now), Some(now));
-        check_name(to)?;
-        self.add(vec![prompt])?;
-        self.get(to)
-    }
 }
 
 /// Refuses a placeholder that nothing can fill: no argument declares it and it has no default.
@@ -187,8 +180,30 @@ pub fn check_placeholders(prompt: &Prompt) -> Result<()> {
     Ok(())
 }
 
-/// The same for a prompt that does not exist and for one that the caller may not see.
+/// Declares every placeholder that is not declared yet; one without a default is required.
+pub fn declare_placeholders(prompt: &mut Prompt) {
+    let mut found: Vec<Argument> = Vec::new();
+    for text in prompt.texts() {
+        for (name, optional) in template::variables(text) {
+            match found.iter_mut().find(|argument| argument.name == name) {
+                Some(argument) => argument.required |= !optional,
+                None => found.push(Argument {
+                    name: name.to_owned(),
+                    required: !optional,
+                    ..Argument::default()
+                }),
+            }
+        }
+    }
+    found.retain(|new| !prompt.arguments.iter().any(|known| known.name == new.name));
+    prompt.arguments.extend(found);
+}
+
+/// The answer for a name that nobody has, or that this caller may not see.
 pub(crate) fn not_found(name: &str) -> Error {
+    if name.is_empty() {
+        return Error::new(Code::InvalidParams, "Prompt name is required");
+    }
     Error::new(
         Code::InvalidParams,
         format!("Prompt not found: {}", name.chars().take(200).collect::<String>()),
@@ -203,8 +218,9 @@ pub(crate) fn read_only(name: &str, verb: &str) -> Error {
     Error::new(
         Code::InvalidParams,
         format!(
-            "Cannot {verb} built-in prompt: {name} (create one of your own under another name, \
-             or copy it: update it with a `newName`, or `notewell prompt edit {name} --as NEW_NAME`)"
+            "Cannot {verb} built-in prompt: {name} (create one of your own, which may have the \
+             same name, or copy it: update it with a `newName`, or `notewell prompt edit {name} \
+             --as NEW_NAME`)"
         ),
     )
 }

@@ -222,7 +222,7 @@ fn the_tools_do_the_same() {
     assert_eq!(client.refused("create_prompt", draft)["code"], -32602);
     client.call(
         "update_prompt",
-        json!({"name": "обзор", "description": null, "newName": "review_ja"}),
+        json!({"name": "обзор", "description": "", "tags": null, "newName": "review_ja"}),
     );
     let show = home.say(&["prompt", "show", "review_ja", "--json"]);
     let show: Value = serde_json::from_str(&show).unwrap();
@@ -393,7 +393,8 @@ fn the_shell_imports_renders_edits_restores_and_syncs() {
 
     let folder = home.dir.path().join("commands");
     let folder = folder.to_str().unwrap();
-    home.say(&["prompt", "sync", folder]);
+    home.say(&["prompt", "sync", folder, "linux_terminal"]);
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
     let command = std::fs::read_to_string(format!("{folder}/linux_terminal.md")).unwrap();
     assert!(command.contains("Be a $ARGUMENTS."), "{command}");
     let out = home.dir.path().join("out.jsonl");

@@ -17,10 +17,10 @@ use crate::{
     app::import::ImportReport,
     domain::{
         Progress, Prompt, Result, Timestamp,
-        prompt::{Argument, MAX_TAGS, MAX_TITLE, check_name},
+        prompt::{MAX_TAGS, MAX_TITLE, check_name},
     },
     markdown::template,
-    store::Prompts,
+    store::{Prompts, prompts::declare_placeholders},
 };
 
 const MAX_SLUG: usize = 64;
@@ -99,15 +99,9 @@ fn prepare(prompt: &mut Prompt) {
         let Some(text) = message.content.as_text() else { continue };
         if foreign.iter().any(|sign| text.contains(sign)) {
             message.content = message.content.with_text(template::escape(text));
-            continue;
-        }
-        for (name, optional) in template::variables(text) {
-            if !optional && !prompt.arguments.iter().any(|argument| argument.name == name) {
-                let argument = Argument { name: name.into(), required: true, ..Default::default() };
-                prompt.arguments.push(argument);
-            }
         }
     }
+    declare_placeholders(prompt);
 }
 
 /// What makes two prompts the same prompt, whatever they are called here.

@@ -20,4 +20,4 @@ pub use import::import;
 pub use markdown::{read as read_markdown, write as write_markdown};
 pub use offered::{Offered, Rendered};
 pub use render::{Notes, no_notes, render};
-pub use sync::{Synced, sync};
+pub use sync::{Synced, Which, sync};

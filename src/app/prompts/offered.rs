@@ -104,12 +104,7 @@ impl App {
             return Ok(Rendered { description: stored.prompt.description.clone(), messages });
         }
         self.await_first_look();
-        let Some(method) = self.method(name, view)? else {
-            if name.is_empty() {
-                self.prompts.get(name)?;
-            }
-            return Err(not_found(name));
-        };
+        let Some(method) = self.method(name, view)? else { return Err(not_found(name)) };
         if let Some(unknown) =
             arguments.keys().find(|key| !method.arguments.iter().any(|known| known.name == **key))
         {

@@ -23,8 +23,8 @@ pub fn no_notes(path: &str, _heading: Option<&str>) -> Result<String> {
 /// The messages with every placeholder filled, in one pass. Only text is touched: images, sounds
 /// and resources pass through.
 ///
-/// A declared argument that is not given takes the placeholder's default, else nothing. A
-/// placeholder that no argument declares (a file written by hand) can be given too, and stays as
+/// An optional argument that is absent, null or empty takes the placeholder's default, else nothing.
+/// A placeholder that no argument declares (a file written by hand) can be given too, and stays as
 /// it is written when it is not.
 pub fn render(
     prompt: &Prompt,
@@ -42,6 +42,7 @@ pub fn render(
             },
             Part::Variable { name, default, whole } => {
                 let given = arguments.get(name).and_then(Value::as_str);
+                let given = given.filter(|text| !text.is_empty() || requires(prompt, name));
                 let declared = declares(prompt, name).then_some("");
                 Cow::Owned(given.or(default).or(declared).unwrap_or(whole).to_owned())
             }
@@ -95,6 +96,10 @@ fn declares(prompt: &Prompt, name: &str) -> bool {
     prompt.arguments.iter().any(|argument| argument.name == name)
 }
 
+fn requires(prompt: &Prompt, name: &str) -> bool {
+    prompt.arguments.iter().any(|argument| argument.name == name && argument.required)
+}
+
 fn uses(prompt: &Prompt, name: &str) -> bool {
     prompt.texts().any(|text| template::variables(text).iter().any(|(used, _)| *used == name))
 }
@@ -138,8 +143,10 @@ mod tests {
         assert_eq!(messages[1], prompt().messages[1]);
         assert_eq!(messages[2], prompt().messages[2]);
         assert_eq!(messages[3].content.as_text(), Some("<Цель {{code}}> nothing yet {{code}}"));
-        let messages = rendered(json!({"code": "", "free": "x", "язык": null})).unwrap();
-        assert_eq!(messages[0].content.as_text(), Some(" на Go, . x"));
+        for empty in [json!(null), json!("")] {
+            let messages = rendered(json!({"code": "", "free": "x", "язык": empty, "語": empty}));
+            assert_eq!(messages.unwrap()[0].content.as_text(), Some(" на Go, . x"));
+        }
     }
 
     #[test]

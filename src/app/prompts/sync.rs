@@ -4,7 +4,7 @@
 //! ours and untouched is ever replaced or removed; one that a person edited, or that was there
 //! before, is left alone and named.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -17,7 +17,10 @@ use crate::{
         prompt::{Role, check_name},
     },
     markdown::template::{self, Part},
-    store::Prompts,
+    store::{
+        Prompts,
+        prompts::{Stored, not_found},
+    },
 };
 
 const MARK: &str = "notewell: ";
@@ -32,13 +35,32 @@ pub struct Synced {
     pub left: Vec<(String, String)>,
 }
 
-/// Makes `folder` hold a command for every prompt, and none for a prompt that is gone.
-pub fn sync(prompts: &dyn Prompts, folder: &Path, notes: Notes<'_>) -> Result<Synced> {
+/// Which prompts a sync writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// Those whose files an earlier sync wrote.
+    Present,
+    /// Those with one of these names or tags.
+    Chosen {
+        names: &'a [String],
+        tags: &'a [String],
+    },
+    All,
+}
+
+/// Writes a command file for each of the prompts that `which` names, and removes those whose prompt
+/// is gone. Files of other prompts stay as they are.
+pub fn sync(
+    prompts: &dyn Prompts,
+    folder: &Path,
+    which: Which<'_>,
+    notes: Notes<'_>,
+) -> Result<Synced> {
+    let all = prompts.all()?;
+    let chosen = choose(&all, folder, which)?;
     fs::create_dir_all(folder).doing(format!("create `{}`", folder.display()))?;
     let mut report = Synced::default();
-    let all = prompts.all()?;
-    for stored in all.iter() {
-        let prompt = &stored.prompt;
+    for prompt in chosen {
         let name = format!("{}.md", prompt.name);
         match command(prompt, notes) {
             Ok(text) => write(folder, &name, &prompt.name, &text, &mut report)?,
@@ -63,6 +85,49 @@ pub fn sync(prompts: &dyn Prompts, folder: &Path, notes: Notes<'_>) -> Result<Sy
     }
     report.removed.sort();
     Ok(report)
+}
+
+fn choose<'a>(all: &'a [Arc<Stored>], folder: &Path, which: Which<'_>) -> Result<Vec<&'a Prompt>> {
+    let prompts = all.iter().map(|stored| &stored.prompt);
+    let is_ours = |prompt: &&Prompt| {
+        let file = folder.join(format!("{}.md", prompt.name));
+        matches!(owner(&file), Owner::Ours { .. } | Owner::Edited)
+    };
+    let (names, tags) = match which {
+        Which::All => return Ok(prompts.collect()),
+        Which::Chosen { names, tags } => (names, tags),
+        Which::Present => {
+            let present: Vec<&Prompt> = prompts.filter(is_ours).collect();
+            return match holds_ours(folder) {
+                true => Ok(present),
+                false => Err(Error::invalid_params(format!(
+                    "say which of the {} prompts to write: their names, `--tag TAG`, or `--all`",
+                    all.len()
+                ))),
+            };
+        }
+    };
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|s| s.prompt.name == **name)) {
+        return Err(not_found(name));
+    }
+    let has = |prompt: &Prompt, tag: &String| prompt.tags.contains(tag);
+    if let Some(tag) = tags.iter().find(|tag| !all.iter().any(|s| has(&s.prompt, tag))) {
+        return Err(Error::invalid_params(format!(
+            "no prompt has the tag `{tag}`; `notewell prompt list` shows the tags"
+        )));
+    }
+    let chosen =
+        |prompt: &&Prompt| names.contains(&prompt.name) || tags.iter().any(|tag| has(prompt, tag));
+    Ok(prompts.filter(chosen).collect())
+}
+
+/// Whether a folder has a file that a sync wrote.
+fn holds_ours(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "md"))
+        .any(|path| matches!(owner(&path), Owner::Ours { .. } | Owner::Edited))
 }
 
 fn write(folder: &Path, name: &str, prompt: &str, text: &str, report: &mut Synced) -> Result<()> {
@@ -229,7 +294,7 @@ mod tests {
         fs::write(to.join("theirs.md"), "my own").unwrap();
         fs::write(to.join("other.md"), "---\ndescription: mine\n---\n").unwrap();
 
-        let report = sync(&store, &to, &no_notes).unwrap();
+        let report = sync(&store, &to, Which::All, &no_notes).unwrap();
         assert_eq!(report.written.len(), built_in + 2);
         assert_eq!(report.left.len(), 1);
         let read = |name: &str| fs::read_to_string(to.join(name)).unwrap();
@@ -237,7 +302,7 @@ mod tests {
         assert!(read("обзор.md").contains("argument-hint: \"<code>\"\n"));
         assert!(read("two.md").ends_with("$2 (if empty: B) then $1\n"));
 
-        let again = sync(&store, &to, &no_notes).unwrap();
+        let again = sync(&store, &to, Which::All, &no_notes).unwrap();
         assert_eq!((again.written.len(), again.unchanged), (0, built_in + 2));
 
         let edited = read("two.md") + "and my line\n";
@@ -246,17 +311,51 @@ mod tests {
         store
             .update(Patch::parse(json!({"name": "обзор", "newName": "レビュー"})).unwrap())
             .unwrap();
-        let report = sync(&store, &to, &no_notes).unwrap();
+        let report = sync(&store, &to, Which::All, &no_notes).unwrap();
         assert_eq!(report.written, ["レビュー.md"]);
         assert_eq!(report.removed, ["обзор.md"]);
         assert_eq!(read("two.md"), edited);
         assert_eq!(read("theirs.md"), "my own");
 
         store.delete("two").unwrap();
-        let report = sync(&store, &to, &no_notes).unwrap();
+        let report = sync(&store, &to, Which::All, &no_notes).unwrap();
         assert!(report.removed.is_empty());
         assert!(report.left.iter().any(|(name, why)| name == "two.md" && why.contains("by hand")));
         assert_eq!(read("two.md"), edited);
         assert_eq!(read("other.md"), "---\ndescription: mine\n---\n");
+    }
+
+    #[test]
+    fn only_the_prompts_asked_for_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = JsonlPrompts::open(folder.path().join("library"), 10, None);
+        for name in ["один", "二", "three"] {
+            let draft = json!({"name": name, "title": name, "tags": [format!("tag_{name}")],
+                "messages": [{"role": "user", "content": {"type": "text", "text": name}}]});
+            store.create(Draft::parse(draft).unwrap()).unwrap();
+        }
+        let to = folder.path().join("commands");
+        let all = store.all().unwrap().len();
+        let refused = sync(&store, &to, Which::Present, &no_notes).unwrap_err();
+        assert!(refused.message.contains(&format!("which of the {all} prompts")), "{refused}");
+        assert!(!to.exists());
+        let words = |word: &str| vec![word.to_owned()];
+        let (name, tag, none) = (words("один"), words("tag_二"), words("none"));
+        for which in
+            [Which::Chosen { names: &none, tags: &[] }, Which::Chosen { names: &[], tags: &none }]
+        {
+            sync(&store, &to, which, &no_notes).unwrap_err();
+        }
+        assert!(!to.exists());
+        let report = sync(&store, &to, Which::Chosen { names: &name, tags: &tag }, &no_notes);
+        assert_eq!(report.unwrap().written, ["один.md", "二.md"]);
+        // Another choice adds to the first; without one, what is there is brought up to date.
+        let three = words("three");
+        sync(&store, &to, Which::Chosen { names: &three, tags: &[] }, &no_notes).unwrap();
+        store.update(Patch::parse(json!({"name": "二", "title": "New"})).unwrap()).unwrap();
+        store.delete("один").unwrap();
+        let report = sync(&store, &to, Which::Present, &no_notes).unwrap();
+        assert_eq!((report.written, report.unchanged), (words("二.md"), 1));
+        assert_eq!(report.removed, ["один.md"]);
     }
 }

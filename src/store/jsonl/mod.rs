@@ -304,7 +304,7 @@ impl Prompts for JsonlPrompts {
         self.change(|lines, snapshot| {
             let mut new = std::collections::HashSet::new();
             for prompt in &prompts {
-                if snapshot.find(&prompt.name).is_some() || !new.insert(prompt.name.as_str()) {
+                if snapshot.is_taken(&prompt.name) || !new.insert(prompt.name.as_str()) {
                     return Err(taken(&prompt.name));
                 }
             }
@@ -338,7 +338,7 @@ impl Prompts for JsonlPrompts {
             if checked {
                 check_placeholders(&prompt)?;
             }
-            if prompt.name != found.prompt.name && snapshot.find(&prompt.name).is_some() {
+            if prompt.name != found.prompt.name && snapshot.is_taken(&prompt.name) {
                 return Err(taken(&prompt.name));
             }
             lines.replace(at, changes, prompt).map_err(Error::internal)

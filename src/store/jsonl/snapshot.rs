@@ -95,6 +95,11 @@ impl Snapshot {
         self.look_up(name).cloned()
     }
 
+    /// Whether a prompt of the user's has this name.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.look_up(name).is_some_and(|stored| stored.origin.is_user())
+    }
+
     /// As written first: a file may hold a name that is not composed.
     pub fn look_up(&self, name: &str) -> Option<&Arc<Stored>> {
         let exact = |name: &str| place(&self.listed, name).ok().map(|at| &self.listed[at]);

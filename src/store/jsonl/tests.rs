@@ -86,10 +86,15 @@ fn a_refused_change_changes_nothing_and_leaves_no_backup() {
     let big = "x".repeat(5 << 20);
     for (refused, says) in [
         (library.create("mine", "again").unwrap_err(), "Prompt already exists: mine"),
-        (library.create("code_review", "again").unwrap_err(), "Prompt already exists: code_review"),
         (library.create("with space", "x").unwrap_err(), "contains ` `"),
         (library.create("big", &big).unwrap_err(), "at most"),
-        (library.create("open", "{{x}}").unwrap_err(), "`{{x}}` is not declared"),
+        (
+            library
+                .store
+                .create(Draft { arguments: Some(vec![]), ..draft("o", "{{x}}") })
+                .unwrap_err(),
+            "`{{x}}` is not declared",
+        ),
         (library.update(json!({})).unwrap_err(), "Prompt name is required"),
         (library.update(json!({"name": "mine"})).unwrap_err(), "nothing to update"),
         (
@@ -97,11 +102,11 @@ fn a_refused_change_changes_nothing_and_leaves_no_backup() {
             "Prompt not found: none",
         ),
         (
-            library.update(json!({"name": "mine", "title": null})).unwrap_err(),
+            library.update(json!({"name": "mine", "title": ""})).unwrap_err(),
             "Prompt title is required",
         ),
         (
-            library.update(json!({"name": "mine", "messages": null})).unwrap_err(),
+            library.update(json!({"name": "mine", "messages": []})).unwrap_err(),
             "At least one message",
         ),
         (
@@ -223,10 +228,36 @@ fn a_rename_keeps_the_rest_and_a_copy_of_a_built_in_is_the_users_own() {
     library.update(json!({"name": "a", "newName": "новое_имя"})).unwrap();
     assert!(library.store.find("a").unwrap().is_none());
     assert_eq!(library.store.get("новое_имя").unwrap().prompt.title, "Title of a");
-    let copy = library.store.copy("code_review", "my_review").unwrap();
+    let copy = library.update(json!({"name": "code_review", "newName": "my_review"})).unwrap();
     assert_eq!(copy.origin, Origin::User);
     assert_eq!(copy.prompt.messages, library.store.get("code_review").unwrap().prompt.messages);
     library.update(json!({"name": "my_review", "title": "Mine"})).unwrap();
+}
+
+#[test]
+fn a_prompt_of_the_users_takes_the_place_of_a_built_in_and_gives_it_back() {
+    let library = library();
+    let built_in = library.store.get("code_review").unwrap();
+    library.create("code_review", "mine").unwrap();
+    assert_eq!(library.store.get("code_review").unwrap().origin, Origin::User);
+    let shared = library.store.shared().unwrap();
+    assert!(shared.contains(&built_in), "everybody else keeps the built-in one");
+    let again = library.create("code_review", "again").unwrap_err();
+    assert_eq!(again.message, "Prompt already exists: code_review");
+    library.create("other", "x").unwrap();
+    library.update(json!({"name": "other", "newName": "summarize"})).unwrap();
+    library.store.delete("code_review").unwrap();
+    assert_eq!(library.store.get("code_review").unwrap(), built_in);
+}
+
+#[test]
+fn placeholders_become_arguments_when_none_are_given() {
+    let library = library();
+    let stored = library.create("привет", "{{имя}}, {{言語|日本語}} {{имя|x}} \\{{not}}").unwrap();
+    let arguments: Vec<(&str, bool)> =
+        stored.prompt.arguments.iter().map(|a| (a.name.as_str(), a.required)).collect();
+    assert_eq!(arguments, [("имя", true), ("言語", false)]);
+    assert!(library.file().contains(r#""arguments":[{"name":"имя","required":true}"#));
 }
 
 #[test]

@@ -10,14 +10,14 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Save a reusable prompt; declare its {{placeholders}} in arguments.
+/// Save a reusable prompt with {{placeholders}} or {{name|default}}.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreatePrompt {
     name: String,
     title: String,
     description: Option<String>,
-    /// {name, description, required}
+    /// {name, description, required}; default: every placeholder
     #[serde(default)]
     #[schemars(schema_with = "super::objects")]
     arguments: Option<Vec<Argument>>,

@@ -7,7 +7,7 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Delete a prompt; a backup is kept.
+/// Delete a prompt of the user's; a backup is kept.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeletePrompt {

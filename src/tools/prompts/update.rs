@@ -5,33 +5,27 @@ use super::Changed;
 use crate::{
     domain::{
         Result,
-        prompt::{Argument, Message, Patch, given},
+        prompt::{Argument, Message, Patch},
     },
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Access, Cx, Effect, Tool, Toolset, arguments::Blank},
 };
 
-/// Change a prompt's given fields (as in create_prompt); null clears one. A built-in with newName is copied.
+/// Change only the given fields of a prompt (as in create_prompt); "" or [] clears one. With newName a built-in prompt is copied.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdatePrompt {
     name: String,
     #[serde(rename = "newName")]
     new_name: Option<String>,
-    #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<String>")]
-    title: Option<Option<String>>,
-    #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<String>")]
-    description: Option<Option<String>>,
-    #[serde(default, deserialize_with = "given")]
+    title: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
     #[schemars(schema_with = "super::objects")]
-    arguments: Option<Option<Vec<Argument>>>,
-    #[serde(default, deserialize_with = "given")]
+    arguments: Option<Vec<Argument>>,
+    #[serde(default)]
     #[schemars(schema_with = "super::objects")]
-    messages: Option<Option<Vec<Message>>>,
-    #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<Vec<String>>")]
-    tags: Option<Option<Vec<String>>>,
+    messages: Option<Vec<Message>>,
+    tags: Option<Vec<String>>,
 }
 
 impl Tool for UpdatePrompt {
@@ -40,6 +34,8 @@ impl Tool for UpdatePrompt {
     const TOOLSET: Toolset = Toolset::Prompts;
     const ACCESS: Access = Access::Owner;
     const EFFECT: Effect = Effect::Sets;
+    // An empty description clears it; `null` changes nothing.
+    const BLANK: Blank = Blank::Clears;
     type Answer = Changed;
 
     fn call(self, cx: &Cx<'_>) -> Result<Changed> {

@@ -1,0 +1,131 @@
+//! A prompt in the person's editor.
+
+use std::{io::Write, process};
+
+use crate::{
+    app::{App, prompts},
+    cli::out,
+    config,
+    domain::{
+        Error, Prompt, Result, Timestamp,
+        error::Doing,
+        prompt::{Draft, Message, Patch},
+    },
+    store::prompts::{Origin, Stored, check_placeholders},
+};
+
+/// Opens a prompt in the editor and saves what comes back.
+pub fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()> {
+    let opened = match new {
+        true => None,
+        false => Some(app.prompts.get(name)?),
+    };
+    let start = match (&opened, &copy) {
+        (Some(stored), Some(copy)) => Prompt { name: copy.clone(), ..stored.prompt.clone() },
+        (Some(stored), None) if stored.origin == Origin::User => stored.prompt.clone(),
+        (Some(_), None) => {
+            return Err(Error::invalid_params(format!(
+                "`{name}` is built in; edit a copy with `notewell prompt edit {name} --as NEW_NAME`"
+            )));
+        }
+        (None, _) => {
+            let mut prompt = Draft {
+                name: Some(name.to_owned()),
+                title: Some(name.to_owned()),
+                messages: Some(vec![Message::user("Write the prompt here.")]),
+                ..Draft::default()
+            }
+            .into_prompt(Timestamp::now())?;
+            (prompt.created, prompt.updated) = (None, None);
+            prompt
+        }
+    };
+    let before = prompts::write_markdown(&start);
+    let (file, after) = in_editor(&start.name, &before)?;
+    if after == before && copy.is_none() {
+        out::say("Nothing changed.");
+        return Ok(());
+    }
+    match save(app, opened.as_deref().filter(|_| copy.is_none()), &start, &after) {
+        Ok(message) => out::say(message),
+        Err(error) => {
+            // What a person typed is never thrown away.
+            let kept = file.keep().map_err(|error| Error::internal(error.to_string()))?;
+            return Err(Error::new(
+                error.code,
+                format!(
+                    "{}\nnothing was saved; your text is in `{}`",
+                    error.message,
+                    kept.display()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Saves an edited text: as a change of `stored`, or as a new prompt.
+fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Result<String> {
+    let edited = prompts::read_markdown(text, &start.name)?;
+    edited.check()?;
+    check_placeholders(&edited)?;
+    let Some(Stored { prompt: before, .. }) = stored else {
+        return app.create_prompt(Draft {
+            name: Some(edited.name),
+            title: Some(edited.title),
+            description: edited.description,
+            arguments: Some(edited.arguments),
+            messages: Some(edited.messages),
+            tags: Some(edited.tags),
+        });
+    };
+    if app.prompts.get(&before.name)?.prompt != *before {
+        return Err(Error::invalid_request(format!(
+            "`{}` was changed by somebody else meanwhile; edit it again",
+            before.name
+        )));
+    }
+    if edited.extra != before.extra {
+        out::note(
+            "Fields that are not Notewell's own are changed in user.jsonl itself; left as they were.",
+        );
+    }
+    // Only what changed is given, so that the rest of the line keeps every byte.
+    let patch = Patch {
+        name: Some(before.name.clone()),
+        new_name: (edited.name != before.name).then_some(edited.name),
+        title: (edited.title != before.title).then_some(edited.title),
+        description: (edited.description != before.description)
+            .then(|| edited.description.unwrap_or_default()),
+        arguments: (edited.arguments != before.arguments).then_some(edited.arguments),
+        messages: (edited.messages != before.messages).then_some(edited.messages),
+        tags: (edited.tags != before.tags).then_some(edited.tags),
+    };
+    match patch.is_empty() {
+        true => Ok("Nothing changed.".to_owned()),
+        false => app.update_prompt(patch),
+    }
+}
+
+fn in_editor(name: &str, text: &str) -> Result<(tempfile::TempPath, String)> {
+    let mut file = tempfile::Builder::new()
+        .prefix(&format!("{name}-"))
+        .suffix(".md")
+        .tempfile()
+        .doing("make a file to edit")?;
+    file.write_all(text.as_bytes()).doing("write the file to edit")?;
+    let path = file.into_temp_path();
+    let editor = config::editor();
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let status = process::Command::new(program)
+        .args(words)
+        .arg(&path)
+        .status()
+        .doing(format!("start the editor `{editor}` (set $EDITOR to another)"))?;
+    if !status.success() {
+        return Err(Error::outside(format!("the editor ended with {status}; nothing was saved")));
+    }
+    let text = std::fs::read_to_string(&path).doing("read the edited file")?;
+    Ok((path, text))
+}
