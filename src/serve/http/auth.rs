@@ -96,6 +96,8 @@ fn link(caller: Caller, uri: &Uri) -> Result<Link> {
     link.author = uri
         .path()
         .strip_prefix("/_system/mcp/")
+        .map(|name| name.trim_end_matches('/'))
+        .filter(|name| !name.is_empty())
         .map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned());
     Ok(link)
 }

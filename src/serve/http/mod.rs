@@ -120,7 +120,9 @@ fn router(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Rou
     let site = Site { hub, guard, streamable, sse: Arc::default(), closing };
     Router::new()
         .route("/_system/mcp", any(front::mcp))
+        .route("/_system/mcp/", any(front::mcp))
         .route("/_system/mcp/{username}", any(front::mcp))
+        .route("/_system/mcp/{username}/", any(front::mcp))
         .route("/_system/sse", get(sse::open))
         .route("/_system/messages", post(sse::message))
         .route("/metrics", get(health::metrics))

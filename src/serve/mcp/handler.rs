@@ -19,8 +19,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
-    errors::error_data,
+    errors::{error_data, unreadable},
     link::{self, Hub, Link},
+    message,
     notices::{self, Subscribed},
     prompts, resources,
 };
@@ -123,6 +124,7 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
+        result.capabilities = for_caller(result.capabilities, &self.hub.app, &link);
         result.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(result)
     }
@@ -133,6 +135,7 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<DiscoverResult, ErrorData> {
         let link = self.link(&context);
         let mut info = self.get_info();
+        info.capabilities = for_caller(info.capabilities, &self.hub.app, &link);
         info.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
@@ -352,13 +355,9 @@ impl ServerHandler for Handler {
         // The SDK passes on here what it could not read: an unknown method, or a known one whose
         // parameters are wrong. The handshake is no method of the stateless era.
         let removed = is_modern(&context) && request.method == "initialize";
-        Err(error_data(match STANDARD.contains(&request.method.as_str()) && !removed {
-            true => Error::invalid_params(format!(
-                "the parameters of `{}` are not what it takes",
-                request.method
-            )),
-            false => no_such_method(&request.method),
-        }))
+        let unreadable = unreadable(&request.method, request.params.as_ref());
+        let error = unreadable.filter(|_| !removed);
+        Err(error_data(error.unwrap_or_else(|| no_such_method(&request.method))))
     }
 
     fn accepted_subscription_filter(
@@ -410,27 +409,20 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
         .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// Methods that the protocol has in every revision, so that a request for one of them that does not
-/// parse has wrong parameters.
-const STANDARD: &[&str] = &[
-    "initialize",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "prompts/list",
-    "prompts/get",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "completion/complete",
-    "subscriptions/listen",
-];
-
-/// Where typed clients look for what the standard capabilities cannot say.
+/// Where typed clients look for what the standard capabilities cannot express. `prompts.mutable`
+/// is added on the way out wherever this is there (`message::say_mutable`).
 fn extensions() -> ExtensionCapabilities {
     let prompts = serde_json::json!({ "mutable": true });
     let prompts = prompts.as_object().cloned().unwrap_or_default();
-    ExtensionCapabilities::from([("notewell/prompts".to_owned(), prompts)])
+    ExtensionCapabilities::from([(message::MUTABLE.to_owned(), prompts)])
+}
+
+/// The capabilities of one caller: who may not change prompts is not told that one could.
+fn for_caller(mut capabilities: ServerCapabilities, app: &App, link: &Link) -> ServerCapabilities {
+    if !may_change(app, link) {
+        capabilities.extensions = None;
+    }
+    capabilities
 }
 
 fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {

@@ -16,7 +16,7 @@ pub enum Incoming {
 /// Reads a piece of JSON: one message or a batch.
 pub fn parse(bytes: &[u8], most: usize) -> Result<Incoming> {
     let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| Error::new(Code::Parse, format!("Parse error: {error}")))?;
+        .map_err(|error| Error::new(Code::Parse, parse_error(&error)))?;
     match value {
         Value::Array(messages) if messages.is_empty() => {
             Err(Error::invalid_request("Invalid Request: the batch is empty"))
@@ -28,6 +28,16 @@ pub fn parse(bytes: &[u8], most: usize) -> Result<Incoming> {
         Value::Array(messages) => Ok(Incoming::Batch(messages)),
         value => Ok(Incoming::One(value)),
     }
+}
+
+fn parse_error(error: &serde_json::Error) -> String {
+    let whole = error.to_string();
+    let what = whole.split_once(" at line ").map_or(whole.as_str(), |(what, _)| what);
+    let place = match (error.line(), error.column()) {
+        (0 | 1, column) => format!("byte {column}"),
+        (line, column) => format!("line {line}, byte {column}"),
+    };
+    format!("Parse error: the message is not JSON: {what} ({place})")
 }
 
 /// Checks that a value is a JSON-RPC message. An error comes as the answer to send.
@@ -89,8 +99,16 @@ pub fn encode(message: &ServerJsonRpcMessage) -> Value {
     value
 }
 
-/// Seed 002's `prompts.mutable: true`, which the SDK's typed capabilities cannot say.
+/// The extension that says that this caller may change prompts.
+pub const MUTABLE: &str = "notewell/prompts";
+
+/// Adds `prompts.mutable: true` to a handshake's answer, which the SDK's typed capabilities cannot
+/// express, when the caller may change prompts.
 pub fn say_mutable(result: &mut Value) {
+    let may_change = |capabilities: &Value| capabilities["extensions"].get(MUTABLE).is_some();
+    if !result.get("capabilities").is_some_and(may_change) {
+        return;
+    }
     if let Some(Value::Object(prompts)) = result.pointer_mut("/capabilities/prompts") {
         prompts.insert("mutable".into(), Value::Bool(true));
     }

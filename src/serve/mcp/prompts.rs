@@ -10,7 +10,7 @@ use crate::{
         prompts::{Offered, Rendered},
     },
     domain::{
-        Error, Result,
+        Error, Result, from_json,
         prompt::{Argument, Draft, Patch},
     },
 };
@@ -47,7 +47,7 @@ pub fn rendered(rendered: Rendered) -> Result<GetPromptResult> {
     Ok(result)
 }
 
-/// What `prompts/delete` takes. A name that is missing is told in the store's own words.
+/// What `prompts/delete` takes. The store refuses a name that is missing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
@@ -81,7 +81,7 @@ impl Change {
             Self::Create => app.create_prompt(Draft::parse(params)?),
             Self::Update => app.update_prompt(Patch::parse(params)?),
             Self::Delete => {
-                let named: Named = serde_json::from_value(params).map_err(Error::invalid_params)?;
+                let named: Named = from_json(params)?;
                 app.delete_prompt(&named.name.unwrap_or_default())
             }
         }
