@@ -8,19 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Error, Result};
 
 /// The four kinds of item.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Page,
@@ -39,6 +27,16 @@ impl Kind {
             Kind::Bookmark => "bookmark",
             Kind::Prompt => "prompt",
         }
+    }
+}
+
+impl schemars::JsonSchema for Kind {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Kind".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "enum": Kind::ALL.map(Kind::as_str) })
     }
 }
 

@@ -4,10 +4,13 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use super::{Access, Answer, Cx, Entry, Format, Output, TABLE, Tool, Toolset, Toolsets, arguments};
+use super::{
+    Access, Answer, Cx, Entry, Format, Output, TABLE, Tool, Toolset, Toolsets,
+    arguments::{self, Blank},
+};
 use crate::{
     app::App,
-    domain::{Caller, Code, Error, Patience, Progress, Result, Silent},
+    domain::{Caller, Code, Error, Patience, Progress, Result, Silent, from_json},
     telemetry::metric,
 };
 
@@ -100,9 +103,7 @@ fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> 
             no_such_tool(name).message
         )),
     })?;
-    let mut arguments = object(arguments)?;
-    arguments::check(&arguments, &method.schema())?;
-    arguments.retain(|_, value| !value.is_null());
+    let arguments = arguments::accept(object(arguments)?, &method.schema(), Blank::NotGiven)?;
     let text = cx.app.run_method(&method, &arguments, &cx.view())?;
     Ok(Output { text, aside: None, structured: None })
 }
@@ -114,12 +115,8 @@ fn no_such_tool(name: &str) -> Error {
 }
 
 fn prepare(entry: &Entry, arguments: Value) -> Result<Value> {
-    let mut map = object(arguments)?;
-    let input = (entry.input)();
-    arguments::check(&map, &input.schema)?;
-    // A null that the schema does not name as a value of its own means "not given".
-    map.retain(|_, value| !value.is_null() || entry.keeps_nulls());
-    Ok(Value::Object(map))
+    let rules = (entry.input)().rules;
+    arguments::accept(object(arguments)?, &rules, entry.blank).map(Value::Object)
 }
 
 fn object(arguments: Value) -> Result<Map<String, Value>> {
@@ -130,25 +127,21 @@ fn object(arguments: Value) -> Result<Map<String, Value>> {
     }
 }
 
-impl Entry {
-    /// Only an update can clear a field, and there `null` says so.
-    fn keeps_nulls(&self) -> bool {
-        self.name.starts_with("update_")
-    }
-}
-
-/// What the table keeps as a pointer for each tool.
+/// Reads the arguments of one tool and calls it. The table keeps one of these for each tool.
 pub(super) fn run<T: Tool>(arguments: Value, cx: &Cx<'_>) -> Result<Output> {
     // Tools that list `json` among their formats are all answered alike.
     let as_json = arguments.get("format").and_then(Value::as_str) == Some(Format::Json.as_str());
-    let tool: T = serde_json::from_value(arguments).map_err(Error::invalid_params)?;
+    let tool: T = from_json(arguments)?;
     cx.patience.check()?;
     let answer = tool.call(cx)?;
     let structured = serde_json::to_value(&answer).map_err(|error| {
         Error::internal("could not write the answer as JSON").with_source(error)
     })?;
-    let text = if as_json { structured.to_string() } else { answer.text() };
-    Ok(Output { text, aside: answer.aside(), structured: Some(structured) })
+    let (text, aside) = match as_json {
+        true => (structured.to_string(), None),
+        false => (answer.text(), answer.aside()),
+    };
+    Ok(Output { text, aside, structured: Some(structured) })
 }
 
 fn within_size(app: &App, output: Output) -> Result<Output> {

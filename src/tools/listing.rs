@@ -70,8 +70,8 @@ pub fn list(
         Listed {
             name: entry.name.into(),
             title: entry.title.into(),
+            input: input.listed(),
             description: input.description,
-            input: input.schema,
             output: Some((entry.output)()),
             effect: entry.effect,
         }

@@ -21,6 +21,8 @@ mod vault;
 pub use door::{Call, call};
 pub use listing::{Listed, Toolsets, list};
 
+use arguments::Blank;
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -87,7 +89,7 @@ impl<'a> Cx<'a> {
 }
 
 /// What a tool answers: facts for programs, and the same facts as text.
-pub trait Answer: Serialize + schemars::JsonSchema {
+pub trait Answer: Serialize + JsonSchema {
     fn text(&self) -> String;
 
     /// A word to the model beside a text that programs parse: that there is more, and how to get
@@ -97,12 +99,14 @@ pub trait Answer: Serialize + schemars::JsonSchema {
     }
 }
 
-pub trait Tool: DeserializeOwned + schemars::JsonSchema {
+pub trait Tool: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
     const TOOLSET: Toolset;
     const ACCESS: Access;
     const EFFECT: Effect;
+    /// What `null` and an empty text mean in the arguments.
+    const BLANK: Blank = Blank::NotGiven;
     type Answer: Answer;
 
     fn call(self, cx: &Cx<'_>) -> Result<Self::Answer>;
@@ -124,6 +128,7 @@ pub struct Entry {
     pub toolset: Toolset,
     pub access: Access,
     pub effect: Effect,
+    blank: Blank,
     input: fn() -> schema::Input,
     output: fn() -> serde_json::Value,
     run: fn(serde_json::Value, &Cx<'_>) -> Result<Output>,
@@ -136,6 +141,7 @@ const fn entry<T: Tool>() -> Entry {
         toolset: T::TOOLSET,
         access: T::ACCESS,
         effect: T::EFFECT,
+        blank: T::BLANK,
         input: schema::input::<T>,
         output: schema::output::<T::Answer>,
         run: door::run::<T>,

@@ -1,5 +1,7 @@
-//! Schemas that say all a model needs and nothing more: each word is paid for in every
-//! conversation.
+//! JSON Schemas of arguments and answers.
+//!
+//! The schema that clients see is kept short: a model pays for each word of it in every
+//! conversation. The rules that arguments are checked against keep every bound.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
@@ -8,41 +10,62 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone)]
 pub struct Input {
     pub description: String,
-    pub schema: Map<String, Value>,
+    /// The whole schema, with bounds, for `arguments::accept`.
+    pub rules: Map<String, Value>,
+}
+
+impl Input {
+    /// The schema as a client sees it.
+    pub fn listed(&self) -> Map<String, Value> {
+        let mut listed = Value::Object(self.rules.clone());
+        thin(&mut listed, true);
+        object(listed)
+    }
 }
 
 /// The arguments of a tool. The struct's own doc comment becomes the tool's description.
 pub fn input<T: JsonSchema>() -> Input {
-    let mut schema = generate::<T>();
-    let description = match schema.remove("description") {
+    let mut schema = settings().into_generator().into_root_schema_for::<T>().to_value();
+    drop_null(&mut schema);
+    let mut rules = object(schema);
+    let description = match rules.remove("description") {
         Some(Value::String(text)) => text.split_whitespace().collect::<Vec<_>>().join(" "),
         _ => String::new(),
     };
-    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    schema.insert("additionalProperties".into(), Value::Bool(false));
-    Input { description, schema }
+    rules.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    rules.insert("additionalProperties".into(), Value::Bool(false));
+    Input { description, rules }
 }
 
-/// The structure of an answer.
+/// The structure of an answer as it is serialised: a field that may be left out is not required,
+/// and one that may be null says so.
 pub fn output<T: JsonSchema>() -> Value {
-    Value::Object(generate::<T>())
+    let generator = settings().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    thin(&mut schema, true);
+    // The doc comment of the type speaks to us.
+    if let Value::Object(map) = &mut schema {
+        map.remove("description");
+    }
+    schema
 }
 
-fn generate<T: JsonSchema>() -> Map<String, Value> {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    thin(&mut schema, true);
+    })
+}
+
+fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(map) => map,
         _ => Map::new(),
     }
 }
 
-/// Takes out what repeats the obvious: Rust's type names and number formats, `null` beside the type
-/// of an argument that may be left out, `additionalProperties` below the top.
+/// Removes what repeats the obvious: names of Rust types, number formats, bounds that a type
+/// implies, `additionalProperties` below the top.
 fn thin(schema: &mut Value, top: bool) {
     match schema {
         Value::Object(map) => {
@@ -61,13 +84,6 @@ fn thin(schema: &mut Value, top: bool) {
             if !top && map.get("additionalProperties") == Some(&Value::Bool(false)) {
                 map.remove("additionalProperties");
             }
-            if let Some(Value::Array(types)) = map.get_mut("type") {
-                types.retain(|name| name != "null");
-                if types.len() == 1 {
-                    let only = types.remove(0);
-                    map.insert("type".into(), only);
-                }
-            }
             // "Anything" is `true` or `{}`; clients of older revisions read only the latter.
             if let Some(Value::Object(properties)) = map.get_mut("properties") {
                 for anything in
@@ -76,8 +92,6 @@ fn thin(schema: &mut Value, top: bool) {
                     *anything = Value::Object(Map::new());
                 }
             }
-            drop_null_branch(map);
-            drop_null_value(map);
             one_enum(map);
             for value in map.values_mut() {
                 thin(value, false);
@@ -88,7 +102,31 @@ fn thin(schema: &mut Value, top: bool) {
     }
 }
 
-/// `anyOf: [X, null]` is `X`, which may be left out.
+/// Removes `null` beside the type of an argument that may be left out: `null` is accepted for each
+/// of them, and need not be offered.
+fn drop_null(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::Array(types)) = map.get_mut("type") {
+                types.retain(|name| name != "null");
+                if types.len() == 1 {
+                    let only = types.remove(0);
+                    map.insert("type".into(), only);
+                }
+            }
+            drop_null_branch(map);
+            if let Some(Value::Array(values)) = map.get_mut("enum") {
+                values.retain(|value| !value.is_null());
+            }
+            one_enum(map);
+            map.values_mut().for_each(drop_null);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_null),
+        _ => {}
+    }
+}
+
+/// `anyOf: [X, null]` is `X`.
 fn drop_null_branch(map: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = map.get_mut("anyOf") else { return };
     branches.retain(|branch| branch.get("type").and_then(Value::as_str) != Some("null"));
@@ -99,12 +137,6 @@ fn drop_null_branch(map: &mut Map<String, Value>) {
         for (key, value) in only {
             map.entry(key).or_insert(value);
         }
-    }
-}
-
-fn drop_null_value(map: &mut Map<String, Value>) {
-    if let Some(Value::Array(values)) = map.get_mut("enum") {
-        values.retain(|value| !value.is_null());
     }
 }
 

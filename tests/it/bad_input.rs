@@ -47,7 +47,7 @@ fn arguments_are_named_in_the_complaint() {
     client.initialize();
     for (arguments, message) in [
         (json!({}), "Invalid params: query is required"),
-        (json!({ "query": 5 }), "Invalid params: query must be a string, not a number"),
+        (json!({ "query": 5 }), "Invalid params: query must be a string, not `5`"),
         (
             json!({ "query": "a", "limit": "ten" }),
             "Invalid params: limit must be an integer, not a string",

@@ -128,6 +128,12 @@ fn an_authors_address_shows_that_author() {
     home.say(&["doctor"]);
     let server = home.serve();
     let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    for (plain, slash) in
+        [("/_system/mcp", "/_system/mcp/"), ("/_system/mcp/ann", "/_system/mcp/ann/")]
+    {
+        let [plain, slash] = [plain, slash].map(|path| server.send("POST", path, &[], list));
+        assert_eq!((plain.status, &plain.body), (slash.status, &slash.body));
+    }
     let names = names(&server.send("POST", "/_system/mcp/ann", &[], list).json());
     assert!(names.contains(&"ann-says".to_owned()) && !names.contains(&"bob-says".to_owned()));
 }

@@ -9,6 +9,7 @@
     reason = "a test, and what it is made of, may stop at the first surprise"
 )]
 
+mod answers;
 mod architecture;
 mod ask;
 mod bad_input;
@@ -19,6 +20,7 @@ mod cards;
 mod cli;
 mod client;
 mod crash;
+mod error_texts;
 mod first_walk;
 mod full_disk;
 mod help;
@@ -30,6 +32,7 @@ mod llm;
 mod navigation;
 mod oss;
 mod privacy;
+mod prompt_rules;
 mod prompts;
 mod query;
 mod reading;

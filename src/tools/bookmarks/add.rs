@@ -8,7 +8,7 @@ use crate::{
     tools::{self, Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Save a link with the text you have; nothing is fetched.
+/// Save a link with the text you have; the page is not fetched. A known link is updated.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddBookmark {
@@ -26,7 +26,7 @@ pub struct AddBookmark {
 pub struct AddAnswer {
     tweet_id: String,
     pid: i64,
-    /// added, updated or unchanged.
+    /// `added`, `updated` or `unchanged`.
     state: &'static str,
     url: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,31 +8,34 @@ use crate::{
         ask::{Candidate, Method, Reply},
     },
     domain::{Kind, Result},
-    tools::{self, Access, Cx, Effect, Tool, Toolset},
+    tools::{self, Access, Cx, Effect, Format, Tool, Toolset},
 };
 
-/// The most of a source that is told, in characters; `note_html` has the rest.
+/// Characters shown of a source; `note_html` has the rest.
 const SOURCE: usize = 400;
 
-/// Answer a question from the library, with sources; says so when it is not there. Check a source with note_html and its match_id.
+/// Answer a question from the user's library, with sources, or say that it is not there. Verify a source with note_html and its match_id.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     question: String,
     /// Default true
     include_sources: Option<bool>,
+    #[allow(dead_code, reason = "read where the answer is written")]
+    format: Option<Format>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct AskAnswer {
     answer: String,
-    /// 0 to 1; below 0.5 the answer is that it is not there.
+    /// 0 to 1; below 0.5 the answer is that the library does not say.
     confidence: f64,
     sources: Vec<Source>,
-    /// `extractive`: sentences of the notes; `generated`: a model's, checked against them.
+    /// `extractive`: sentences of the sources; `generated`: written by a model and checked
+    /// against the sources.
     method: &'static str,
     answered: bool,
-    /// What was left out, failed or is not yet covered.
+    /// What was left out, failed or is not indexed yet.
     notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of saved posts and links (seed 001).
+//! Tools over saved posts and links.
 
 pub mod add;
 pub mod ask;

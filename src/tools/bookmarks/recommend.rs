@@ -4,28 +4,30 @@ use serde::{Deserialize, Serialize};
 use crate::{
     app::bookmarks::recommend::{Fit, Wanted, What},
     domain::Result,
-    tools::{self, Access, Cx, Effect, Tool, Toolset},
+    tools::{self, Access, Cx, Effect, Format, Tool, Toolset},
 };
 
-/// Saved tools, articles and notes that fit a project.
+/// Find saved tools, articles and notes that fit a project, each with the reason. Read one with note_html and its match_id.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recommend {
     project_context: String,
     tech_stack: Option<Vec<String>>,
     needs: Option<Vec<String>>,
+    #[allow(dead_code, reason = "read where the answer is written")]
+    format: Option<Format>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct RecommendAnswer {
     recommendations: Vec<Recommendation>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What was left out or is not indexed yet.
     notes: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Recommendation {
-    /// tool, article, page or card.
+    /// `tool`, `article`, `page` or `card`.
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,

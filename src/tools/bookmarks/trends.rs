@@ -6,17 +6,20 @@ use crate::{
     app::bookmarks::trends::{Period, Trend, Trends, trend},
     domain::{Result, Timestamp},
     store::bookmarks::Tally,
-    tools::{self, Access, Cx, Effect, Tool, Toolset, vault::search::unknown_category},
+    tools::{self, Access, Cx, Effect, Format, Tool, Toolset, vault::search::unknown_category},
 };
 
-/// What bookmarks of a period are about, against the period before.
+/// Sum up the bookmarks saved in a period: topics, notable posts and new tools, compared with the period before.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TrendsTool {
+    /// Default 1w
     period: Option<Period>,
     category: Option<String>,
-    /// Default now.
+    /// End of the period; default now
     as_of: Option<String>,
+    #[allow(dead_code, reason = "read where the answer is written")]
+    format: Option<Format>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -25,15 +28,16 @@ pub struct TrendsAnswer {
     period: Period,
     date_range: DateRange,
     summary: String,
-    /// Bookmarks in the period, and in the one before.
+    /// Bookmarks in the period.
     count: u64,
+    /// Bookmarks in the period before.
     previous_count: u64,
     top_topics: Vec<TopTopic>,
     notable_bookmarks: Vec<Notable>,
     new_tools: Vec<NewTool>,
     top_authors: Vec<Count>,
     top_domains: Vec<Count>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What was left out or is not indexed yet.
     notes: Vec<String>,
 }
 

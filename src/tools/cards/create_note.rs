@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{One, colors, moment, recurrences, types};
+use super::{One, moment};
 use crate::{
     domain::{
         Result,
@@ -10,19 +10,16 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Make a card: a short note or checklist.
+/// Create a card: a short note or a checklist. Use it to remember something for the user.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateNote {
     title: Option<String>,
     content: String,
-    #[serde(default)]
-    #[schemars(schema_with = "colors")]
     color: Option<Color>,
-    /// Default text
-    #[serde(default, rename = "type")]
-    #[schemars(schema_with = "types")]
+    #[serde(rename = "type")]
     kind: Option<CardType>,
+    /// For type checklist
     check_items: Option<Vec<CheckItem>>,
     labels: Option<Vec<String>>,
     is_pinned: Option<bool>,
@@ -31,8 +28,6 @@ pub struct CreateNote {
     images: Option<Vec<String>>,
     /// ISO 8601
     reminder: Option<String>,
-    #[serde(default)]
-    #[schemars(schema_with = "recurrences")]
     reminder_recurrence: Option<Recurrence>,
 }
 

@@ -6,7 +6,7 @@ use crate::{
     tools::{Access, Answer, Cx, Effect, Tool, Toolset},
 };
 
-/// Delete a card for good.
+/// Delete a card permanently; toggle_archive only hides it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteNote {

@@ -6,7 +6,7 @@ use crate::{
     tools::{Access, Answer, Cx, Effect, Tool, Toolset},
 };
 
-/// Every label that cards have.
+/// List the labels in use on cards.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetLabels {}

@@ -7,7 +7,7 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Read one card whole, with its images.
+/// Read one card with every field and its images.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetNote {

@@ -8,15 +8,16 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// List cards, pinned first. Images are links.
+/// List cards, pinned first; read one with get_note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GetNotes {
     include_archived: Option<bool>,
-    /// Text they contain
+    /// Only cards that contain this text
     search: Option<String>,
-    /// Only reminders that are due
+    /// Only cards whose reminder is due
     due: Option<bool>,
+    /// Images as base64, not links
     include_images: Option<bool>,
     /// Default 100
     limit: Option<usize>,

@@ -1,7 +1,7 @@
 //! The nine tools of Memento: its arguments, its defaults, its answers field by field.
 //!
-//! Beyond it: lists have pages and give links for images, `update_note` ticks one item and sets
-//! reminders, and nothing is written over a change that the caller has not seen unless they want.
+//! Beyond Memento: lists have pages and give links for images, `update_note` ticks one item and sets
+//! reminders, and `ifUpdatedAt` refuses to overwrite a change that the caller has not seen.
 
 mod create_note;
 mod delete_note;
@@ -33,7 +33,7 @@ use super::Answer;
 use crate::{
     domain::{
         Card, Error, Result, Timestamp,
-        card::{CardType, Color, Recurrence, View, parse_image_link},
+        card::{View, parse_image_link},
     },
     store::cards::CardPage,
 };
@@ -137,23 +137,6 @@ impl Answer for Many {
         let said: Vec<String> = more.into_iter().chain(links).collect();
         (!said.is_empty()).then(|| said.join("\n"))
     }
-}
-
-/// A schema that lists the words and nothing else; the same list would cost twice with prose.
-fn words(words: &[&str]) -> Schema {
-    json_schema!({ "enum": words })
-}
-
-fn colors(_: &mut SchemaGenerator) -> Schema {
-    words(&Color::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>())
-}
-
-fn types(_: &mut SchemaGenerator) -> Schema {
-    words(&CardType::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>())
-}
-
-fn recurrences(_: &mut SchemaGenerator) -> Schema {
-    words(&Recurrence::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>())
 }
 
 /// Tells `null` (empty the field) from an argument that was not given.

@@ -8,8 +8,8 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Find cards that contain the query as written, in any case. For word forms and meaning use
-/// `search`.
+/// Find cards that contain this exact text, in any case. For other word forms or meaning use
+/// search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SearchNotes {

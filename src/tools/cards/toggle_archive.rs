@@ -8,7 +8,7 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Flip a card's archived state.
+/// Archive a card, or restore an archived one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToggleArchive {

@@ -8,7 +8,7 @@ use crate::{
     tools::{Access, Cx, Effect, Tool, Toolset},
 };
 
-/// Flip a card's pin.
+/// Pin a card, or unpin a pinned one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TogglePin {

@@ -1,16 +1,16 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{One, colors, given, moment, recurrences};
+use super::{One, given, moment};
 use crate::{
     domain::{
         Result,
         card::{CardChange, CheckItem, Color, Recurrence, Tick, View},
     },
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Access, Cx, Effect, Tool, Toolset, arguments::Blank},
 };
 
-/// Change the given fields of a card; null empties one.
+/// Change only the given fields of a card; null clears a field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateNote {
@@ -19,14 +19,12 @@ pub struct UpdateNote {
     #[schemars(with = "Option<String>")]
     title: Option<Option<String>>,
     content: Option<String>,
-    #[serde(default)]
-    #[schemars(schema_with = "colors")]
     color: Option<Color>,
     /// Replaces the whole list
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<Vec<CheckItem>>")]
     check_items: Option<Option<Vec<CheckItem>>>,
-    /// Ticks one item
+    /// Tick one item
     check_item: Option<Tick>,
     #[serde(default, deserialize_with = "given")]
     #[schemars(with = "Option<Vec<String>>")]
@@ -41,11 +39,11 @@ pub struct UpdateNote {
     #[schemars(with = "Option<String>")]
     reminder: Option<Option<String>>,
     #[serde(default, deserialize_with = "given")]
-    #[schemars(schema_with = "recurrences")]
+    #[schemars(with = "Option<Recurrence>")]
     reminder_recurrence: Option<Option<Recurrence>>,
-    /// A recurring one moves on
+    /// A recurring reminder moves to its next date
     is_reminder_done: Option<bool>,
-    /// Refuse if it changed since
+    /// Refuse if changed since this updatedAt
     if_updated_at: Option<String>,
 }
 
@@ -55,16 +53,19 @@ impl Tool for UpdateNote {
     const TOOLSET: Toolset = Toolset::Cards;
     const ACCESS: Access = Access::Owner;
     const EFFECT: Effect = Effect::Sets;
+    const BLANK: Blank = Blank::Clears;
     type Answer = One;
 
     fn call(self, cx: &Cx<'_>) -> Result<One> {
         let reminder = match &self.reminder {
             None => None,
             Some(None) => Some(None),
+            // An empty date is no date to set, and too little to take one away.
+            Some(Some(text)) if text.trim().is_empty() => None,
             Some(Some(text)) => Some(Some(moment("reminder", text)?)),
         };
-        let if_updated_at =
-            self.if_updated_at.as_deref().map(|text| moment("ifUpdatedAt", text)).transpose()?;
+        let if_updated_at = self.if_updated_at.as_deref().filter(|text| !text.trim().is_empty());
+        let if_updated_at = if_updated_at.map(|text| moment("ifUpdatedAt", text)).transpose()?;
         let change = CardChange {
             title: self.title,
             content: self.content,

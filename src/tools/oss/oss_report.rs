@@ -11,13 +11,13 @@ use crate::{
     tools::{Access, Answer, Cx, Effect, Tool, Toolset},
 };
 
-/// Security report of a Git repository (https): score, verdict, build, evidence. Verifying takes
-/// minutes: ask again.
+/// Report whether a Git repository (https URL) is safe to try: score, verdict, build, evidence. A
+/// new verification takes minutes: call again until status is verified.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OssReport {
     repo_url: String,
-    /// Start if there is none
+    /// Start one if there is no report
     verify_if_missing: Option<bool>,
 }
 

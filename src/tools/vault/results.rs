@@ -27,7 +27,7 @@ pub struct SearchAnswer {
     total_is_exact: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// What was replaced, left out or not yet covered.
+    /// What was corrected, left out or is not indexed yet.
     notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ struct Item {
     saved: Saved,
 }
 
-/// What is told of a bookmark beside that (seed 001); nothing for every other kind.
+/// An item; the fields from `tweetId` on are those of a bookmark.
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Saved {
@@ -69,7 +69,7 @@ struct Saved {
     action: Option<Action>,
     #[serde(skip_serializing_if = "Option::is_none")]
     date: Option<String>,
-    /// What is known of the repository it links to; absent where there is no report.
+    /// The report on the repository it links to, if there is one.
     #[serde(rename = "oss_verified", skip_serializing_if = "Option::is_none")]
     oss_verified: Option<bool>,
     #[serde(rename = "security_score", skip_serializing_if = "Option::is_none")]
