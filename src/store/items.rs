@@ -60,4 +60,7 @@ pub trait Items: Send + Sync {
 
     /// The number of the newest entry; 0 when there is none.
     fn head(&self) -> Result<i64>;
+
+    /// The number that this library drew when it was made. No other library has it.
+    fn library(&self) -> Result<i64>;
 }

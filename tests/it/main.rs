@@ -30,6 +30,7 @@ mod init;
 mod interrupt;
 mod llm;
 mod navigation;
+mod opening;
 mod oss;
 mod privacy;
 mod prompt_rules;

@@ -106,6 +106,10 @@ impl Items for Sqlite {
                 .query_row([], |row| row.get(0))
         })
     }
+
+    fn library(&self) -> Result<i64> {
+        self.read(|db| db.prepare_cached("SELECT id FROM library")?.query_row([], |row| row.get(0)))
+    }
 }
 
 fn live(db: &Connection, kind: Kind) -> rusqlite::Result<HashMap<String, i64>> {

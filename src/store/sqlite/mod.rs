@@ -5,6 +5,7 @@ mod bookmarks;
 pub mod cards;
 mod fault;
 mod items;
+mod opening;
 mod pages;
 mod reports;
 mod tokens;
@@ -12,7 +13,6 @@ mod tokens;
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -20,15 +20,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub use fault::quick_check;
 
 use super::Store;
-use crate::domain::{Error, Result, error::Doing};
+use crate::domain::{Result, error::Doing};
 
-/// How long a writer waits for another process before it says so.
-const BUSY: Duration = Duration::from_secs(10);
 const READERS: usize = 4;
 /// How messages call the file.
 const DATABASE: &str = "the library's database";
-/// "Nwll": tells our file from any other SQLite file.
-const APPLICATION_ID: i32 = 0x4e77_6c6c;
 
 /// The migrations, in order. Their numbers and names are the same for every database.
 const MIGRATIONS: &[&str] = &[
@@ -36,6 +32,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0002_bookmarks.sql"),
     include_str!("../../../migrations/sqlite/0003_reports.sql"),
     include_str!("../../../migrations/sqlite/0004_vault_state.sql"),
+    include_str!("../../../migrations/sqlite/0005_library.sql"),
 ];
 
 pub struct Sqlite {
@@ -60,8 +57,7 @@ pub fn open(data: &Path) -> Result<Store> {
 
 impl Sqlite {
     pub fn open(path: &Path) -> Result<Self> {
-        let mut writer = connect(path)?;
-        migrate(&mut writer, path)?;
+        let writer = opening::open(path)?;
         // Readers are opened on first use: a process that only probes never needs them.
         Ok(Self {
             path: path.to_path_buf(),
@@ -98,60 +94,12 @@ impl Sqlite {
         if let Some(connection) = self.lock_readers().pop() {
             return Ok(connection);
         }
-        connect(&self.path)
+        opening::connect(&self.path)
     }
 
     fn lock_readers(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn connect(path: &Path) -> Result<Connection> {
-    let open = || {
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "journal_mode", "wal")?;
-        // FULL: a commit is on the disk when it is acknowledged, also after a power cut.
-        connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "foreign_keys", true)?;
-        connection.set_prepared_statement_cache_capacity(64);
-        Ok(connection)
-    };
-    open().map_err(|error: rusqlite::Error| {
-        fault::explain(error, DATABASE, format_args!("open `{}`", path.display()))
-    })
-}
-
-/// Brings the schema up to date. A newer version's file is refused before anything is written.
-fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    let version = schema_version(connection).doing("read the database's version")?;
-    let newest = MIGRATIONS.len();
-    if version == newest {
-        return Ok(());
-    }
-    if version > newest {
-        return Err(Error::invalid_request(format!(
-            "`{}` was written by a newer Notewell (schema {version}, this one knows {newest}); update Notewell, or point `--data` at another directory. Nothing was changed",
-            path.display()
-        )));
-    }
-    // Another process may have migrated while we waited for the lock: look again inside it.
-    connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .and_then(|transaction| {
-            let version = schema_version(&transaction)?;
-            for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
-                transaction.execute_batch(sql)?;
-                transaction.pragma_update(None, "user_version", (number + 1) as i64)?;
-            }
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.commit()
-        })
-        .doing(format_args!("bring `{}` up to date", path.display()))
-}
-
-fn schema_version(connection: &Connection) -> rusqlite::Result<usize> {
-    connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map(|v| v as usize)
 }
 
 #[cfg(test)]

@@ -40,9 +40,11 @@ impl Pages for Sqlite {
                 })
                 .optional()?;
             match known {
-                Some(known) => {
-                    tx.execute("UPDATE vaults SET poll = ?2 WHERE name = ?1", params![known, poll])?
-                }
+                // Nothing is written when nothing changes: a full disk must not stop a search.
+                Some(known) => tx.execute(
+                    "UPDATE vaults SET poll = ?2 WHERE name = ?1 AND poll <> ?2",
+                    params![known, poll],
+                )?,
                 None => tx.execute(
                     "INSERT INTO vaults (name, root, poll) VALUES (?1, ?2, ?3)",
                     params![free_name(tx, name)?, text, poll],
