@@ -13,7 +13,7 @@ use std::{
 use super::{App, Event, follow::Followed};
 use crate::{
     domain::{Kind, Progress, Result, call::join_within, error::Doing},
-    index::{Follower, Worker},
+    index::{Follower, Freshness, Worker},
     store::{items::Synced, pages::VaultRow},
 };
 
@@ -23,6 +23,13 @@ const LOOK: Duration = Duration::from_millis(400);
 
 /// How long the end of a thread is waited for. One that hangs in the file system is left behind.
 const STUCK: Duration = Duration::from_secs(5);
+
+/// How long a command that runs and ends computes missing vectors.
+const EMBEDDING: Duration = Duration::from_millis(500);
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// Threads that end when this is dropped.
 #[derive(Default)]
@@ -189,19 +196,28 @@ impl App {
         Ok(())
     }
 
-    /// Brings the index up to date now.
-    pub fn catch_up(&self, progress: &dyn Progress) -> Result<()> {
-        let tell = |done, total| progress.report(done as u64, Some(total as u64), "indexing items");
-        self.index.catch_up(&tell).map(drop)
+    /// Brings the index up to date now, as far as the disk lets it, and returns how far that is.
+    pub fn catch_up(&self, progress: &dyn Progress) -> Result<Freshness> {
+        self.index.catch_up(&|stage| stage.report(progress))
     }
 
     /// Computes every vector that is missing.
     pub fn embed_all(&self, progress: &dyn Progress) -> Result<()> {
         let Some(embed) = self.passage_embedder() else { return Ok(()) };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        self.index.embed_all(&embed, cores, &|done, total| {
+        self.index.embed_all(&embed, cores(), &|done, total| {
             progress.report(done, Some(total), "embedding passages");
         })
+    }
+
+    /// Prepares a command that asks once and ends: indexes what changed and embeds for a short
+    /// while. The answer says what is left. A failure to embed leaves the search by words.
+    pub fn prepare(&self, progress: &dyn Progress) -> Result<()> {
+        self.catch_up(progress)?;
+        let Some(embed) = self.passage_embedder() else { return Ok(()) };
+        if let Err(error) = self.index.embed_for(&embed, cores(), EMBEDDING) {
+            tracing::warn!(?error, "could not compute vectors");
+        }
+        Ok(())
     }
 
     pub(super) fn sync_prompts(&self) -> Result<Synced> {

@@ -143,6 +143,10 @@ impl Source for Sources {
         }
     }
 
+    fn library(&self) -> Result<i64> {
+        self.store.items.library()
+    }
+
     fn settle(&self, deadline: Instant) -> usize {
         self.looks.wait(deadline)
     }

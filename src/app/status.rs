@@ -1,9 +1,12 @@
-//! How far the library is: what is in it, what is indexed, what is left out.
+//! What is in the library, how much of it is indexed, and what is left out.
 
 use serde::Serialize;
 
 use super::App;
-use crate::domain::{Kind, Result, Timestamp};
+use crate::{
+    domain::{Kind, Result, Timestamp},
+    index::{Obstacle, Repair},
+};
 
 #[derive(Debug, Serialize)]
 pub struct Status {
@@ -15,10 +18,14 @@ pub struct Status {
     pub prompts: u64,
     pub bookmarks: u64,
     pub passages: u64,
-    /// Changes that the index has not taken in yet.
+    /// Changes that are not in the index yet.
     pub behind: u64,
-    /// Vectors computed and to compute; absent when there is no model.
+    /// Why the index cannot follow, when the disk does not let it.
+    pub obstacle: Option<&'static str>,
+    /// Passages that can be found by meaning, and passages in all; absent without a model.
     pub vectors: Option<(u64, u64)>,
+    /// What was damaged in the index and made anew lately.
+    pub repairs: Vec<String>,
     pub model: Option<String>,
     /// Files that are left out, with the reason.
     pub skipped: Vec<String>,
@@ -35,7 +42,18 @@ pub struct VaultStatus {
     pub seen: Option<Timestamp>,
 }
 
+/// How many days a repair is mentioned.
+const MENTIONED: i64 = 7;
+
 impl App {
+    /// What was damaged in the index and made anew in the last days.
+    pub(super) fn recent_repairs(&self) -> Vec<Repair> {
+        let since = Timestamp::now().plus_days(-MENTIONED);
+        let mut repairs = self.index.repairs();
+        repairs.retain(|repair| repair.at >= since);
+        repairs
+    }
+
     pub fn status(&self) -> Result<Status> {
         let items = &self.store.items;
         let index = self.index.status()?;
@@ -61,6 +79,12 @@ impl App {
             bookmarks: items.count(Some(Kind::Bookmark))?,
             passages: index.passages,
             behind: index.freshness.behind,
+            obstacle: index.freshness.obstacle.map(Obstacle::as_str),
+            repairs: self
+                .recent_repairs()
+                .iter()
+                .map(|repair| format!("{}: {}", repair.at, repair.what))
+                .collect(),
             vectors: index.vectors.map(|vectors| (vectors.done, vectors.total)),
             model: self.embedder.as_ref().map(|embedder| embedder.id().to_owned()),
             skipped: skipped

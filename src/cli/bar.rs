@@ -23,6 +23,8 @@ pub struct Bar {
     message: Mutex<String>,
     begun: Instant,
     interrupt: Interrupt,
+    /// The last reason for waiting, which is printed once.
+    waiting: Mutex<String>,
 }
 
 impl Bar {
@@ -45,6 +47,7 @@ impl Bar {
             bar,
             message: Mutex::default(),
             begun: Instant::now(),
+            waiting: Mutex::default(),
             interrupt: Interrupt::default(),
         }
     }
@@ -80,5 +83,13 @@ impl Progress for Bar {
 
     fn stopped(&self) -> bool {
         self.interrupt.pressed()
+    }
+
+    fn waiting(&self, why: &str) {
+        let mut last = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != why {
+            self.bar.suspend(|| out::note(why));
+            why.clone_into(&mut last);
+        }
     }
 }

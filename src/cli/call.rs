@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::{Common, out, read_json};
+use super::{Common, out, read_json, search::ready};
 use crate::{
     domain::{Caller, Result},
     tools,
@@ -25,8 +25,7 @@ pub struct Call {
 impl Call {
     pub fn run(self, common: &Common) -> Result<()> {
         let arguments = read_json(&self.json)?;
-        let app = common.open()?;
-        app.refresh(&crate::domain::Silent)?;
+        let app = ready(common)?;
         let around = tools::Call::default();
         let output = tools::call(&app, &Caller::Owner, &self.name, arguments, &around)?;
         match output.structured.filter(|_| self.structured) {

@@ -91,7 +91,7 @@ impl Import {
 /// Indexes and embeds what was imported, with a bar, so that the next search finds it.
 fn bring_up_to_date(app: &App, interrupt: Interrupt) -> Result<()> {
     let bar = Bar::new().until(interrupt);
-    let done = app.catch_up(&bar).and_then(|()| app.embed_all(&bar));
+    let done = app.catch_up(&bar).and_then(|_| app.embed_all(&bar));
     bar.finish();
     done
 }

@@ -182,12 +182,12 @@ fn show(
     Ok(if results.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// The library with everything in its index that there is to find.
+/// The library with every change in its index, and the vectors that a short while allows.
 pub(super) fn ready(common: &Common) -> Result<App> {
     let app = common.open()?;
     let bar = Bar::new();
     app.refresh(&bar)?;
-    app.catch_up(&bar)?;
+    app.prepare(&bar)?;
     bar.finish();
     Ok(app)
 }

@@ -46,12 +46,16 @@ impl Status {
             ));
         }
         out::say(format_args!("{} in {}", items(&status), out::count(status.passages, "passage")));
-        match status.behind {
-            0 => out::say("index: up to date"),
-            behind => out::say(format_args!(
-                "index: {} behind; the next search or `notewell index` takes them in",
-                out::count(behind, "change")
+        let behind = out::count(status.behind, "change");
+        match (status.behind, status.obstacle) {
+            (0, _) => out::say("index: up to date"),
+            (_, None) => out::say(format_args!(
+                "index: {behind} behind; the next search or `notewell index` takes them in"
             )),
+            (_, Some(why)) => out::say(format_args!("index: {behind} behind, because {why}")),
+        }
+        for repair in &status.repairs {
+            out::say(format_args!("repaired: {repair}"));
         }
         match (&status.model, status.vectors) {
             (Some(model), Some((done, total))) => out::say(format_args!(

@@ -19,6 +19,9 @@ pub trait Progress: Send + Sync {
     fn stopped(&self) -> bool {
         false
     }
+
+    /// Says why nothing goes on at the moment. Called again and again while that lasts.
+    fn waiting(&self, _why: &str) {}
 }
 
 /// Nobody listens.

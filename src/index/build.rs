@@ -67,7 +67,8 @@ impl Build {
                 // The log position is read before the items: what changes in between is seen twice,
                 // which is harmless, never not at all.
                 let seq = source.head()?;
-                self.position = Some(Position { seq, filled: Some(i64::MIN) });
+                let library = source.library()?;
+                self.position = Some(Position { seq, filled: Some(i64::MIN), library });
                 self.fill(source, limit)
             }
             Some(Position { filled: Some(_), .. }) => self.fill(source, limit),
@@ -76,7 +77,7 @@ impl Build {
     }
 
     fn fill(&mut self, source: &dyn Source, limit: usize) -> Result<Step> {
-        let Some(Position { seq, filled: Some(after) }) = self.position else {
+        let Some(Position { seq, filled: Some(after), library }) = self.position else {
             return Err(Error::internal("a fill was asked of a build that is filled"));
         };
         if self.todo.is_none() {
@@ -99,7 +100,7 @@ impl Build {
             self.todo = None;
             self.writer.set_merge_policy(Box::new(merge_policy()));
         }
-        self.commit(Position { seq, filled: (!done).then_some(last) })?;
+        self.commit(Position { seq, filled: (!done).then_some(last), library })?;
         // Whether the log moved on meanwhile is for the next step to see.
         Ok(Step { done: false, filled: (!done).then_some((self.total - left, self.total)) })
     }
@@ -113,7 +114,7 @@ impl Build {
         let pids: Vec<Pid> =
             changes.iter().map(|(_, pid)| *pid).filter(|pid| seen.insert(*pid)).collect();
         self.put(source, &pids)?;
-        self.commit(Position { seq, filled: None })?;
+        self.commit(Position { seq, filled: None, ..position })?;
         Ok(Step { done: changes.len() < limit, filled: None })
     }
 
@@ -187,6 +188,7 @@ impl Build {
     /// Waits for merges, flushes to the disk and lets the lease go.
     pub(super) fn close(self) -> Result<()> {
         self.writer.wait_merging_threads().doing("finish merging the index")?;
+        self.generation.seal();
         self.generation.directory.flush().doing("flush the index")
     }
 }
@@ -245,7 +247,7 @@ mod tests {
         unread.unread = true;
         shelf.put(unread);
         assert_eq!(passages(&index, 1), texts, "a change that cannot be read changes nothing");
-        index.rebuild(&|_, _| {}).unwrap();
+        index.rebuild(&|_| {}).unwrap();
         assert_eq!(passages(&index, 1), texts, "a rebuild takes them over");
         shelf.put(page(1, "Garden", &["New."]));
         assert_eq!(passages(&index, 1), ["New."]);

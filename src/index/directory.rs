@@ -5,6 +5,8 @@
 //! cannot undo: the page cache outlives it. Only a power cut can lose them, and that is what the
 //! `boot` mark is for: it stands in the folder while something is not flushed, and names the boot
 //! that wrote it. Whoever opens the folder in another boot verifies every checksum first.
+//!
+//! The files that tantivy replaces whole have no checksum of tantivy's; they get one here.
 
 use std::{
     collections::BTreeSet,
@@ -21,6 +23,8 @@ use tantivy::directory::{
     error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError},
 };
 
+use super::seal;
+
 const MARK: &str = "boot";
 
 /// A memory-mapped folder whose writes reach the disk when [`LazyDirectory::flush`] is called.
@@ -29,6 +33,8 @@ pub(super) struct LazyDirectory {
     files: MmapDirectory,
     root: PathBuf,
     unflushed: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Why the last write failed. Tantivy's own errors do not say.
+    failure: Arc<Mutex<Option<io::ErrorKind>>>,
 }
 
 impl LazyDirectory {
@@ -37,6 +43,7 @@ impl LazyDirectory {
             files: MmapDirectory::open(root)?,
             root: root.to_owned(),
             unflushed: Arc::default(),
+            failure: Arc::default(),
         })
     }
 
@@ -77,6 +84,18 @@ impl LazyDirectory {
         }
     }
 
+    /// Takes the reason why the last write failed, if one did.
+    pub(super) fn take_failure(&self) -> Option<io::ErrorKind> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn noting<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.kind());
+        }
+        result
+    }
+
     fn remember(&self, path: &Path) {
         self.unflushed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
     }
@@ -110,7 +129,8 @@ struct LazyFile {
 
 impl Write for LazyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        let written = self.file.write(bytes);
+        self.directory.noting(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -139,10 +159,8 @@ impl Directory for LazyDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(self.root.join(path))
+        let file = self
+            .noting(OpenOptions::new().write(true).create_new(true).open(self.root.join(path)))
             .map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
                 _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
@@ -152,11 +170,12 @@ impl Directory for LazyDirectory {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.files.atomic_read(path)
+        let closed = self.files.atomic_read(path)?;
+        seal::open(closed).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))
     }
 
     fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        replace(&self.root, path, content)?;
+        self.noting(replace(&self.root, path, &seal::close(content)))?;
         self.remember(path);
         Ok(())
     }

@@ -45,7 +45,7 @@ impl Follower {
                 while !stopping.load(Ordering::Acquire) {
                     let own = waking.swap(false, Ordering::AcqRel);
                     let gathered = if own { gather(&index) } else { Ok(()) };
-                    let pause = match gathered.and_then(|()| index.tend(IDLE)) {
+                    let pause = match gathered.and_then(|()| index.guarded(|| index.tend(IDLE))) {
                         Ok(true) => BUSY,
                         Ok(false) => QUIET,
                         Err(error) => {

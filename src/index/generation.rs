@@ -17,7 +17,9 @@ use tantivy::{
 use super::{
     build::merge_policy,
     directory::{LazyDirectory, boot_id, replace},
+    guard,
     schema::{self, Fields},
+    seal::Seal,
     tokens,
 };
 use crate::domain::{Error, Result, error::Doing};
@@ -36,6 +38,8 @@ pub(super) struct Position {
     /// While the first fill is under way: the last item that is in, by number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) filled: Option<i64>,
+    /// The library that the build was made from.
+    pub(super) library: i64,
 }
 
 /// One build: opened for reading; a writer is made of it by whoever holds the lease.
@@ -49,8 +53,13 @@ pub(super) struct Generation {
 }
 
 impl Generation {
-    /// Opens the build, or makes an empty one.
+    /// Opens the build, or makes an empty one. A damaged build is an error, whatever it makes of
+    /// its reader: files that differ from their seal are verified, all of them after a power cut.
     pub(super) fn open(root: &Path, name: &str) -> Result<Arc<Self>> {
+        guard::caught(|| Self::try_open(root, name))
+    }
+
+    fn try_open(root: &Path, name: &str) -> Result<Arc<Self>> {
         let path = root.join(name);
         fs::create_dir_all(&path).doing(format!("create `{}`", path.display()))?;
         let what = || format!("open the index `{}`", path.display());
@@ -67,6 +76,9 @@ impl Generation {
             .tokenizers(tokenizers)
             .open_or_create(directory.clone())
             .doing(what())?;
+        if let Some(damage) = damage(&index, &path, LazyDirectory::is_doubtful(&path))? {
+            return Err(Error::internal(damage));
+        }
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -108,6 +120,7 @@ impl Generation {
             self.directory.flush().doing(what)?;
             self.directory.mark().doing(what)?;
         }
+        self.seal();
         self.reader.reload().doing("read the index anew")
     }
 
@@ -116,17 +129,55 @@ impl Generation {
         Stamp::of(&self.path.join("meta.json"))
     }
 
-    /// Whether a power cut may have torn it and it shows.
-    pub(super) fn is_torn(root: &Path, name: &str) -> bool {
-        let path = root.join(name);
-        if !LazyDirectory::is_doubtful(&path) {
-            return false;
-        }
-        let intact = Self::open(root, name)
-            .and_then(|build| build.index.validate_checksum().doing("verify the index"))
-            .is_ok_and(|damaged| damaged.is_empty());
-        !intact
+    /// Reads every file and returns what is wrong with one of them.
+    pub(super) fn damage(&self) -> Option<String> {
+        guard::caught(|| damage(&self.index, &self.path, true))
+            .unwrap_or_else(|error| Some(error.message))
     }
+
+    /// Vouches for the files of the last commit, which this process wrote.
+    pub(super) fn seal(&self) {
+        if let Ok(names) = segment_files(&self.index) {
+            Seal::of(&self.path, names.iter().map(String::as_str)).keep(&self.path);
+        }
+    }
+}
+
+/// Verifies the checksums of a build's segments: of all its files, or of those that differ from
+/// their seal. Returns what is wrong with the first damaged file.
+fn damage(index: &tantivy::Index, path: &Path, all: bool) -> Result<Option<String>> {
+    let names = segment_files(index)?;
+    let seal = if all { Seal::default() } else { Seal::read(path) };
+    let doubtful: Vec<&String> =
+        names.iter().filter(|name| !seal.vouches_for(path, name)).collect();
+    for name in &doubtful {
+        let intact = index.directory().validate_checksum(Path::new(name.as_str()));
+        match intact {
+            Ok(true) => {}
+            Ok(false) => return Ok(Some(format!("`{name}` fails its checksum"))),
+            Err(error) => return Ok(Some(format!("`{name}` cannot be read: {error}"))),
+        }
+    }
+    if !doubtful.is_empty() {
+        Seal::of(path, names.iter().map(String::as_str)).keep(path);
+    }
+    Ok(None)
+}
+
+/// The names of the files that the last commit is made of.
+fn segment_files(index: &tantivy::Index) -> Result<Vec<String>> {
+    let segments = index.load_metas().doing("read the index's state")?.segments;
+    let segments: Vec<String> = segments.iter().map(|segment| segment.id().uuid_string()).collect();
+    let belongs = |name: &str| segments.iter().any(|segment| name.starts_with(segment.as_str()));
+    let managed = index.directory().list_managed_files();
+    let mut names: Vec<String> = managed
+        .iter()
+        .filter_map(|path| path.to_str())
+        .filter(|name| belongs(name) && !name.ends_with(".temp"))
+        .map(str::to_owned)
+        .collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// A file's identity and age, to notice that another process replaced it.
@@ -162,6 +213,15 @@ fn wanted() -> String {
 pub(super) struct Builds<'a>(pub(super) &'a Path);
 
 impl Builds<'_> {
+    /// Whether the pointer names no build although there are some: it was damaged.
+    pub(super) fn is_lost(&self) -> bool {
+        let named = fs::read_to_string(self.0.join(POINTER)).unwrap_or_default();
+        let is_build = |name: &str| name.starts_with("terms-") && self.0.join(name).is_dir();
+        let Ok(entries) = fs::read_dir(self.0) else { return false };
+        let mut builds = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        !is_build(named.trim()) && builds.any(|name| is_build(&name))
+    }
+
     /// The build that the pointer names, when this program can search it.
     pub(super) fn current(&self) -> Option<String> {
         let name = fs::read_to_string(self.0.join(POINTER)).ok()?;
@@ -213,9 +273,4 @@ impl Builds<'_> {
             }
         }
     }
-}
-
-/// The error of a build that must be made anew, in one place so that its sentence is the same.
-pub(super) fn unusable(name: &str) -> Error {
-    Error::internal(format!("the index `{name}` is damaged; run `notewell index --rebuild`"))
 }

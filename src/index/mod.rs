@@ -3,12 +3,13 @@
 //! Everything here can be deleted and is built again from the [`Source`]. The room does not know
 //! where items live, what a query string means or how results are ranked against each other; it
 //! refuses to answer from a passage that is gone, and to be quietly behind: [`Freshness`] says how
-//! far.
+//! far. Every file has a checksum. What is damaged is made anew by itself, and [`Repair`] says so.
 //!
 //! ```text
 //! DATA/index/
 //! ├── lease                    who writes terms; held while writing
 //! ├── current                  the name of the build that is searched
+//! ├── repairs                  what was damaged and made anew, and when
 //! ├── terms-SCHEMA-ANALYSER-N/ one build (tantivy), its log position in the commit's payload
 //! └── vectors-MODEL-DIMS/      rows of int8 codes, found by the hash of what was embedded
 //! ```
@@ -16,17 +17,22 @@
 mod build;
 mod census;
 mod centre;
+mod coverage;
 mod directory;
 mod expand;
 mod follower;
 mod generation;
+mod guard;
+mod heal;
 mod keys;
 mod lease;
 mod lexical;
 mod narrow;
 mod passage;
 mod priority;
+mod repair;
 mod schema;
+mod seal;
 mod state;
 mod tally;
 mod tokens;
@@ -36,12 +42,15 @@ mod worker;
 
 pub use expand::{Expansion, How};
 pub use follower::Follower;
+pub use guard::Obstacle;
+pub use lease::Holder;
 pub use lexical::{Total, Words};
 pub use narrow::{Asked, Narrowing};
 pub use notewell_vectors::pool::beside;
 pub use passage::embedded_text;
+pub use repair::{Cause, Repair};
 pub use schema::Passage;
-pub use state::{Freshness, Index, Status};
+pub use state::{Freshness, Index, Stage, Status};
 pub use tally::Sums;
 pub use vectors::Progress;
 pub use view::{Hit, View};
@@ -57,6 +66,8 @@ pub trait Source: Send + Sync {
     fn head(&self) -> Result<i64>;
     /// The item as it is now, or `None` when it is gone or not searchable.
     fn document(&self, pid: Pid) -> Result<Option<Document>>;
+    /// The number of the library. An index that was made from another one is made anew.
+    fn library(&self) -> Result<i64>;
     /// Every live item, for a rebuild.
     fn all(&self) -> Result<Vec<Pid>>;
     /// Waits, until `deadline` at the longest, for places that were not looked at since the process

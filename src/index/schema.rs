@@ -16,7 +16,7 @@ use super::{passage, tokens};
 use crate::domain::{Chunk, Document, Kind, Result, error::Doing};
 
 /// Raised when a field is added, removed or filled differently: the terms are then built anew.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// The fields, by name.
 #[derive(Debug, Clone)]

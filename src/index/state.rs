@@ -8,7 +8,6 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::{Duration, Instant},
 };
 
@@ -16,19 +15,23 @@ use super::{
     Source,
     build::{Build, Step},
     centre::Centre,
-    generation::{Builds, Generation, Position, Stamp, unusable},
-    lease::Lease,
+    coverage::Coverage,
+    generation::{Builds, Generation, Position, Stamp},
+    guard::Obstacle,
+    heal::open_build,
+    lease::{Holder, Lease},
     narrow::Cache,
+    repair::Repairs,
     vectors::{Progress, Vectors},
     view::View,
 };
-use crate::domain::{Filters, Result, error::Doing};
+use crate::domain::{Error, Filters, Progress as Watch, Result, error::Doing};
 
 /// Items a search brings in itself before it looks at the clock again.
 const SMALL_STEP: usize = 100;
 /// Items between two commits of a long catch-up.
 const LARGE_STEP: usize = 4_000;
-const POLL: Duration = Duration::from_millis(3);
+pub(super) const POLL: Duration = Duration::from_millis(3);
 
 /// How a search's answer stands to what was acknowledged before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +42,37 @@ pub struct Freshness {
     pub filling: Option<(usize, usize)>,
     /// Places that were not looked at yet: what changed there while nobody watched is not known.
     pub unread: usize,
+    /// Why the index cannot follow, when the disk does not let it.
+    pub obstacle: Option<Obstacle>,
+}
+
+/// How far a long write has come.
+#[derive(Debug, Clone)]
+pub enum Stage {
+    /// Items of a first fill: done, in all.
+    Items(usize, usize),
+    /// Changes of the log: done, in all.
+    Changes(usize, usize),
+    /// Another process writes.
+    Waiting(Option<Holder>),
+}
+
+impl Stage {
+    /// Reports the stage to whoever watches.
+    pub fn report(&self, progress: &dyn Watch) {
+        match self {
+            Self::Items(done, total) => {
+                progress.report(*done as u64, Some(*total as u64), "indexing items");
+            }
+            Self::Changes(done, total) => {
+                progress.report(*done as u64, Some(*total as u64), "indexing changes");
+            }
+            Self::Waiting(Some(Holder { pid, since })) => progress.waiting(&format!(
+                "waiting for process {pid}, which has been writing the index since {since}"
+            )),
+            Self::Waiting(None) => progress.waiting("waiting for another process to index"),
+        }
+    }
 }
 
 impl Freshness {
@@ -49,7 +83,7 @@ impl Freshness {
     /// What a caller may know of it who does not see everything: that the index is being made, but
     /// not how much there is or that something changed, which may be something private.
     pub fn without_counts(self) -> Self {
-        Self { behind: 0, filling: self.filling.map(|_| (0, 0)), unread: 0 }
+        Self { filling: self.filling.map(|_| (0, 0)), ..Self::default() }
     }
 }
 
@@ -67,8 +101,8 @@ pub struct Status {
     pub build: String,
 }
 
-struct Shown {
-    generation: Arc<Generation>,
+pub(super) struct Shown {
+    pub(super) generation: Arc<Generation>,
     position: Option<Position>,
     filled: Option<(usize, usize)>,
     stamp: Stamp,
@@ -77,19 +111,23 @@ struct Shown {
 
 /// The terms and vectors of every passage.
 pub struct Index {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     pub(super) source: Arc<dyn Source>,
     pub(super) vectors: Option<Arc<Vectors>>,
-    shown: RwLock<Shown>,
-    writing: Mutex<Option<Build>>,
+    pub(super) shown: RwLock<Shown>,
+    pub(super) writing: Mutex<Option<Build>>,
+    pub(super) repairs: Repairs,
     rebuilding: AtomicBool,
     /// Counts what was published here, so that threads can wait for more.
     published: (Mutex<u64>, Condvar),
     narrowings: Arc<Cache>,
     centre: Centre,
+    coverage: Coverage,
+    /// Why the last write failed, when that was the disk's doing.
+    obstacle: Mutex<Option<Obstacle>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -102,13 +140,13 @@ impl Index {
         model: Option<(&str, usize)>,
     ) -> Result<Self> {
         fs::create_dir_all(root).doing(format!("create `{}`", root.display()))?;
+        let repairs = Repairs::new(root);
         let vectors = match model {
-            Some((id, dims)) => Some(Arc::new(Vectors::open(root, id, dims)?)),
+            Some((id, dims)) => Some(Arc::new(Vectors::open(root, id, dims, &repairs)?)),
             None => None,
         };
-        let builds = Builds(root);
-        let pointer = builds.pointer();
-        let generation = Self::open_build(root)?;
+        let generation = open_build(root, source.as_ref(), &repairs)?;
+        let pointer = Builds(root).pointer();
         let stamp = generation.stamp();
         let position = generation.position()?;
         Ok(Self {
@@ -121,35 +159,10 @@ impl Index {
             published: (Mutex::new(0), Condvar::new()),
             narrowings: Arc::default(),
             centre: Centre::default(),
+            coverage: Coverage::default(),
+            obstacle: Mutex::default(),
+            repairs,
         })
-    }
-
-    /// The build that is searched; an empty one when there is none that can be trusted.
-    fn open_build(root: &Path) -> Result<Arc<Generation>> {
-        let builds = Builds(root);
-        let deadline = Instant::now() + Duration::from_secs(5);
-        loop {
-            let usable = builds.current().filter(|name| !Generation::is_torn(root, name));
-            if let Some(name) = usable {
-                let opened =
-                    Generation::open(root, &name).and_then(|build| build.position().map(|_| build));
-                match opened {
-                    Ok(build) => return Ok(build),
-                    Err(error) => tracing::warn!(?error, build = name, "the index is made anew"),
-                }
-            }
-            // Only the holder of the lease makes builds; another process may be doing so now.
-            if let Some(_lease) = Lease::try_take(&root.join("lease"))? {
-                let name = builds.fresh()?;
-                let build = Generation::open(root, &name)?;
-                builds.choose(&name)?;
-                return Ok(build);
-            }
-            if Instant::now() > deadline {
-                return Err(unusable(&builds.current().unwrap_or_default()));
-            }
-            thread::sleep(POLL);
-        }
     }
 
     /// What can be searched now. It does not change while it is held.
@@ -190,12 +203,17 @@ impl Index {
                 return Ok(freshness);
             }
             match self.writing.try_lock() {
-                Ok(mut writing) => {
-                    if self.hold(&mut writing)? {
-                        self.step(&mut writing, SMALL_STEP)?;
-                        continue;
+                Ok(mut writing) => match self.advance(&mut writing, SMALL_STEP) {
+                    Ok(true) => continue,
+                    Ok(false) => {}
+                    Err(error) => {
+                        drop(writing);
+                        match self.obstacle() {
+                            Some(_) => return Ok(Freshness { unread, ..self.freshness(head)? }),
+                            None => return Err(error),
+                        }
                     }
-                }
+                },
                 Err(TryLockError::Poisoned(poisoned)) => {
                     *poisoned.into_inner() = None;
                     self.writing.clear_poison();
@@ -220,68 +238,113 @@ impl Index {
             Some(Position { filled: None, .. }) => None,
             _ => Some(shown.filled.unwrap_or((0, 0))),
         };
-        Ok(Freshness { behind, filling, unread: 0 })
+        let obstacle = self.obstacle().filter(|_| behind > 0 || filling.is_some());
+        Ok(Freshness { behind, filling, unread: 0, obstacle })
     }
 
-    /// Brings everything in now, telling how far it is: `progress(done, total)`, in items for a
-    /// first fill and in changes otherwise.
-    pub fn catch_up(&self, progress: &dyn Fn(usize, usize)) -> Result<Freshness> {
+    /// Brings everything in now and reports how far it is. Ends early, with what is left, when the
+    /// disk does not let it go on.
+    pub fn catch_up(&self, report: &dyn Fn(Stage)) -> Result<Freshness> {
+        self.guarded(|| self.catch_up_once(report))
+    }
+
+    fn catch_up_once(&self, report: &dyn Fn(Stage)) -> Result<Freshness> {
         let head = self.source.head()?;
         let start = self.freshness(head)?.behind;
         loop {
             let freshness = self.freshness(head)?;
-            match freshness.filling {
-                Some((done, total)) => progress(done, total),
-                None => progress(
+            report(match freshness.filling {
+                Some((done, total)) => Stage::Items(done, total),
+                None => Stage::Changes(
                     usize::try_from(start.saturating_sub(freshness.behind)).unwrap_or(0),
                     usize::try_from(start).unwrap_or(0),
                 ),
-            }
+            });
             if freshness.is_fresh() {
                 return Ok(freshness);
             }
             let mut writing = lock(&self.writing);
-            if self.hold(&mut writing)? {
-                self.step(&mut writing, LARGE_STEP)?;
-            } else {
-                drop(writing);
-                // Another process is at it.
-                self.wait_for_more(Duration::from_millis(50));
+            match self.advance(&mut writing, LARGE_STEP) {
+                Ok(true) => {}
+                Ok(false) => {
+                    drop(writing);
+                    report(Stage::Waiting(self.holder()));
+                    self.wait_for_more(Duration::from_millis(50));
+                }
+                Err(error) => {
+                    drop(writing);
+                    match self.obstacle() {
+                        Some(_) => return self.freshness(head),
+                        None => return Err(error),
+                    }
+                }
             }
         }
     }
 
+    /// Becomes the writer and takes one step. `false` when another process writes. What the disk
+    /// refuses is remembered until a step succeeds.
+    fn advance(&self, writing: &mut Option<Build>, limit: usize) -> Result<bool> {
+        let advanced = self.hold(writing).and_then(|held| match held {
+            true => self.step(writing, limit).map(|_| true),
+            false => Ok(false),
+        });
+        match &advanced {
+            Ok(true) => *lock(&self.obstacle) = None,
+            Ok(false) => {}
+            Err(error) => self.note_obstacle(error),
+        }
+        advanced
+    }
+
+    fn note_obstacle(&self, error: &Error) {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        let written = shown.generation.directory.take_failure().and_then(Obstacle::of_kind);
+        *lock(&self.obstacle) = Obstacle::of(error).or(written);
+    }
+
+    /// Why the last write failed, when that was the disk's doing.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        *lock(&self.obstacle)
+    }
+
+    /// The process that writes terms.
+    pub fn holder(&self) -> Option<Holder> {
+        Lease::holder(&self.root.join("lease"))
+    }
+
     /// Makes the terms anew beside the ones that are searched, and changes over when they are whole.
-    pub fn rebuild(&self, progress: &dyn Fn(usize, usize)) -> Result<()> {
+    pub fn rebuild(&self, report: &dyn Fn(Stage)) -> Result<()> {
         let (lease, name) = loop {
-            let mut writing = lock(&self.writing);
-            if self.hold(&mut writing)?
-                && let Some(build) = writing.as_ref()
-            {
+            let writing = lock(&self.writing);
+            // The old build may be too damaged to be written, so its writer is not asked for.
+            let lease = match writing.as_ref() {
+                Some(build) => Some(Arc::clone(&build.lease)),
+                None => Lease::try_take(&self.root.join("lease"))?.map(Arc::new),
+            };
+            if let Some(lease) = lease {
                 self.rebuilding.store(true, Ordering::Release);
-                break (Arc::clone(&build.lease), Builds(&self.root).fresh()?);
+                break (lease, Builds(&self.root).fresh()?);
             }
             drop(writing);
+            report(Stage::Waiting(self.holder()));
             self.wait_for_more(Duration::from_millis(50));
         };
-        let result = self.rebuild_as(lease, &name, progress);
+        let result = self.rebuild_as(lease, &name, report);
         self.rebuilding.store(false, Ordering::Release);
         result
     }
 
-    fn rebuild_as(
-        &self,
-        lease: Arc<Lease>,
-        name: &str,
-        progress: &dyn Fn(usize, usize),
-    ) -> Result<()> {
+    fn rebuild_as(&self, lease: Arc<Lease>, name: &str, report: &dyn Fn(Stage)) -> Result<()> {
         let mut build = Build::open(lease, Generation::open(&self.root, name)?)?;
-        build.old = Some(self.view()?);
+        // A damaged build has nothing that can be kept.
+        let intact = self.generation().damage().is_none();
+        build.old = intact.then(|| self.view()).transpose()?;
         // The old build goes on following the log meanwhile: its lock is not held here.
         loop {
             let step = build.step(self.source.as_ref(), LARGE_STEP)?;
             if let Some((done, total)) = step.filled {
-                progress(done, total);
+                report(Stage::Items(done, total));
             }
             if step.done {
                 break;
@@ -293,14 +356,7 @@ impl Index {
         let builds = Builds(&self.root);
         builds.choose(name)?;
         let old = writing.take();
-        {
-            let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
-            shown.pointer = builds.pointer();
-            shown.stamp = build.generation.stamp();
-            shown.generation = Arc::clone(&build.generation);
-            shown.position = build.position;
-            shown.filled = None;
-        }
+        self.show(&build, None);
         drop(old);
         builds.sweep(name);
         *writing = Some(build);
@@ -310,14 +366,20 @@ impl Index {
     }
 
     pub fn status(&self) -> Result<Status> {
+        self.guarded(|| self.status_once())
+    }
+
+    fn status_once(&self) -> Result<Status> {
         let freshness = self.freshness(self.source.head()?)?;
+        let view = self.view()?;
+        let vectors = self.vector_progress(&view)?;
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         let searcher = shown.generation.reader.searcher();
         Ok(Status {
             passages: searcher.num_docs(),
             segments: searcher.segment_readers().len(),
             freshness,
-            vectors: self.vectors.as_ref().map(|vectors| vectors.progress(searcher.num_docs())),
+            vectors,
             writing: self.writing.try_lock().map_or(true, |writing| writing.is_some()),
             outdated: !Builds::is_wanted(&shown.generation.name),
             build: shown.generation.name.clone(),
@@ -326,16 +388,10 @@ impl Index {
 
     /// How many of the passages of `view` have their vector; `None` without an embedder.
     pub fn vector_progress(&self, view: &View) -> Result<Option<Progress>> {
-        let Some(vectors) = &self.vectors else { return Ok(None) };
-        let progress = vectors.progress(view.passages());
-        if view.is_part() {
-            let total = view.visible_passages()?;
-            return Ok(Some(match progress.is_complete() {
-                true => Progress { done: total, total },
-                false => view.visible_progress()?,
-            }));
+        match view.is_part() {
+            true => self.vectors.as_ref().map(|_| view.visible_progress()).transpose(),
+            false => view.covered(&self.coverage),
         }
-        Ok(Some(progress))
     }
 
     /// Notices what another process committed.
@@ -383,16 +439,15 @@ impl Index {
     }
 
     fn step(&self, writing: &mut Option<Build>, limit: usize) -> Result<Step> {
-        let Some(build) = writing.as_mut() else { return Ok(Step { done: true, filled: None }) };
-        let ahead = build.position.is_some_and(|position| position.filled.is_none())
-            && self.source.head()? < build.position.map_or(0, |position| position.seq);
-        if ahead {
+        let position = writing.as_ref().and_then(|build| build.position);
+        if let Some(position) = position
+            && (self.source.library()? != position.library
+                || (position.filled.is_none() && self.source.head()? < position.seq))
+        {
             // The log is not the one this build followed (a restored backup): begin again.
-            let name = Builds(&self.root).fresh()?;
-            let lease = Arc::clone(&build.lease);
-            *build = Build::open(lease, Generation::open(&self.root, &name)?)?;
-            Builds(&self.root).choose(&name)?;
+            self.begin_anew(writing)?;
         }
+        let Some(build) = writing.as_mut() else { return Ok(Step { done: true, filled: None }) };
         let step = match build.step(self.source.as_ref(), limit) {
             Ok(step) => step,
             Err(error) => {
@@ -401,15 +456,19 @@ impl Index {
                 return Err(error);
             }
         };
-        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
-        shown.generation = Arc::clone(&build.generation);
-        shown.pointer = Builds(&self.root).pointer();
-        shown.stamp = build.generation.stamp();
-        shown.position = build.position;
-        shown.filled = step.filled;
-        drop(shown);
+        self.show(build, step.filled);
         self.publish();
         Ok(step)
+    }
+
+    /// Lets searches see what was written.
+    pub(super) fn show(&self, build: &Build, filled: Option<(usize, usize)>) {
+        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        shown.pointer = Builds(&self.root).pointer();
+        shown.stamp = build.generation.stamp();
+        shown.generation = Arc::clone(&build.generation);
+        shown.position = build.position;
+        shown.filled = filled;
     }
 
     /// Changes that are not in yet.
@@ -435,13 +494,12 @@ impl Index {
             }
             return Ok(writing.is_some());
         }
-        if !self.hold(&mut writing)? {
+        if !self.advance(&mut writing, LARGE_STEP)? {
             return Ok(false);
         }
-        let step = self.step(&mut writing, LARGE_STEP)?;
         drop(writing);
-        if outdated && step.done {
-            self.rebuild(&|_, _| {})?;
+        if outdated && self.behind()? == 0 {
+            self.rebuild(&|_| {})?;
         }
         Ok(true)
     }

@@ -118,7 +118,7 @@ fn each_filter_narrows_words_and_vectors_alike() {
     shelf.put(archived);
     let folder = tempfile::tempdir().unwrap();
     let index = open(folder.path(), &shelf);
-    index.catch_up(&|_, _| {}).unwrap();
+    index.catch_up(&|_| {}).unwrap();
     index.embed_all(&embed(), 2, &|_, _| {}).unwrap();
     let day = |text| Timestamp::parse(text);
     let only = |change: &dyn Fn(&mut Filters)| {
@@ -354,6 +354,9 @@ fn a_fill_that_was_cut_short_goes_on_where_it_was() {
             }
             self.0.document(pid)
         }
+        fn library(&self) -> Result<i64> {
+            self.0.library()
+        }
         fn all(&self) -> Result<Vec<Pid>> {
             self.0.all()
         }
@@ -444,7 +447,7 @@ fn an_index_that_followed_equals_one_made_anew() {
     fresh.ensure_fresh(LONG).unwrap();
     let before = index.view().unwrap().contents().unwrap();
     assert_eq!(before, fresh.view().unwrap().contents().unwrap());
-    index.rebuild(&|_, _| {}).unwrap();
+    index.rebuild(&|_| {}).unwrap();
     assert_eq!(index.view().unwrap().contents().unwrap(), before);
     for word in words {
         let found = |index: &Index| -> BTreeSet<String> { find(index, word).into_iter().collect() };
@@ -461,7 +464,7 @@ fn a_rebuild_is_searched_only_when_it_is_whole() {
     index.ensure_fresh(LONG).unwrap();
     let first = index.status().unwrap().build;
     index
-        .rebuild(&|_, _| assert_eq!(other.status().unwrap().passages, 7, "the old one answers"))
+        .rebuild(&|_| assert_eq!(other.status().unwrap().passages, 7, "the old one answers"))
         .unwrap();
     assert_ne!(index.status().unwrap().build, first);
     assert_eq!(find(&index, "tomatoes"), ["p1:c0"]);
@@ -558,7 +561,7 @@ fn a_collection_has_a_centre_once_it_is_one() {
         for pid in pids {
             shelf.put(page(pid, "Roses", &[&format!("Prune roses in spring, note {pid}.")]));
         }
-        index.catch_up(&|_, _| {}).unwrap();
+        index.catch_up(&|_| {}).unwrap();
         index.embed_all(&embed(), 1, &|_, _| {}).unwrap();
         index.centre(&index.view().unwrap()).unwrap()
     };

@@ -12,6 +12,7 @@ use tantivy::{
 
 use super::{
     census::Census,
+    coverage::Coverage,
     generation::Generation,
     lexical::{self, Total, Words},
     narrow::{Asked, Bits, Cache, Columns, Narrowing, narrow},
@@ -124,6 +125,15 @@ impl View {
     /// Rows of vectors, those of passages that are gone included.
     pub fn rows(&self) -> usize {
         self.rows.as_ref().map_or(0, Snapshot::len)
+    }
+
+    /// How many passages have a row; `None` without an embedder.
+    pub(super) fn covered(&self, coverage: &Coverage) -> Result<Option<Progress>> {
+        let Some(rows) = &self.rows else { return Ok(None) };
+        let segments = (0u32..)
+            .zip(self.searcher.segment_readers())
+            .map(|(ordinal, segment)| Ok((segment, self.columns(ordinal)?)));
+        coverage.count(rows, segments).map(Some)
     }
 
     pub fn narrow(&self, asked: &Asked<'_>) -> Result<Narrowing> {

@@ -15,7 +15,7 @@ use super::{
     passage::embedded_text,
     priority,
     state::Index,
-    vectors::{Keys, VectorWriter, Vectors},
+    vectors::{Keys, VectorWriter},
     view::View,
 };
 use crate::domain::{Result, call::join_within, error::Doing};
@@ -52,7 +52,8 @@ impl Worker {
             .spawn(move || {
                 priority::lower();
                 while !stopping.load(Ordering::Acquire) {
-                    if let Err(error) = work(&index, &embed, threads, &stopping) {
+                    let worked = index.guarded(|| work(&index, &embed, threads, &stopping));
+                    if let Err(error) = worked {
                         tracing::error!(?error, "vectors could not be computed");
                         thread::park_timeout(AFTER_FAILURE);
                     }
@@ -74,8 +75,8 @@ impl Drop for Worker {
 }
 
 impl Index {
-    /// Computes every missing vector now: `progress(done, total)`. Another process that is at it is
-    /// waited for.
+    /// Computes every missing vector now and reports passages: `progress(done, total)`. Waits for
+    /// another process that is at it.
     pub fn embed_all(
         &self,
         embed: &Embed,
@@ -83,33 +84,45 @@ impl Index {
         progress: &dyn Fn(u64, u64),
     ) -> Result<()> {
         let Some(vectors) = self.vectors.clone() else { return Ok(()) };
-        let tell = |pending: usize, passages: u64| {
-            vectors.set_pending(pending as u64);
-            let state = vectors.progress(passages);
-            progress(state.done, state.total);
-            state
-        };
         loop {
             let view = self.view()?;
+            let state = self.vector_progress(&view)?.unwrap_or_default();
+            progress(state.done, state.total);
             let Some(mut writer) = vectors.writer()? else {
-                thread::sleep(TICK);
-                let state = vectors.progress(view.passages());
-                progress(state.done, state.total);
                 if state.is_complete() {
                     return Ok(());
                 }
+                thread::sleep(TICK);
                 continue;
             };
-            let pending = missing(&view, &writer)?;
-            tell(pending.len(), view.passages());
-            let mut left = pending.len();
-            for round in pending.chunks(ROUND) {
+            for round in missing(&view, &writer)?.chunks(ROUND) {
                 compute(&view, &mut writer, round, embed, threads.max(1), &AtomicBool::new(false))?;
-                left -= round.len();
-                tell(left, view.passages());
+                let state = self.vector_progress(&self.view()?)?.unwrap_or_default();
+                progress(state.done, state.total);
             }
             return writer.close();
         }
+    }
+
+    /// Computes missing vectors for about `budget`, the newest passages first, and at least one
+    /// batch, so that a command that is repeated gets to the end. Returns without a word when
+    /// another process is at it.
+    pub fn embed_for(&self, embed: &Embed, threads: usize, budget: Duration) -> Result<()> {
+        let deadline = Instant::now() + budget;
+        let Some(vectors) = self.vectors.clone() else { return Ok(()) };
+        let view = self.view()?;
+        if self.vector_progress(&view)?.is_none_or(|progress| progress.is_complete()) {
+            return Ok(());
+        }
+        let Some(mut writer) = vectors.writer()? else { return Ok(()) };
+        let threads = threads.max(1);
+        for round in missing(&view, &writer)?.chunks(BATCH * threads) {
+            compute(&view, &mut writer, round, embed, threads, &AtomicBool::new(false))?;
+            if Instant::now() >= deadline {
+                break;
+            }
+        }
+        writer.close()
     }
 }
 
@@ -120,7 +133,7 @@ fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Resu
         return Ok(());
     };
     let Some(mut writer) = vectors.writer()? else {
-        // Another process computes; its figure is read from its file.
+        // Another process computes.
         thread::park_timeout(TICK);
         return Ok(());
     };
@@ -137,7 +150,7 @@ fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Resu
             index.wait_for_more(TICK);
             continue;
         }
-        let busy = catch_up(index, &vectors, &mut writer, embed, threads, stop)?;
+        let busy = catch_up(index, &mut writer, embed, threads, stop)?;
         seen = Some(publications);
         if busy {
             rested = Instant::now();
@@ -149,7 +162,6 @@ fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Resu
 /// Computes what is missing in the index as it is now. Tells whether there was anything.
 fn catch_up(
     index: &Index,
-    vectors: &Vectors,
     writer: &mut VectorWriter<'_>,
     embed: &Embed,
     threads: usize,
@@ -159,17 +171,14 @@ fn catch_up(
     let mut planned = index.publications();
     let mut pending = missing(&view, writer)?;
     let busy = !pending.is_empty();
-    vectors.set_pending(pending.len() as u64);
     while !pending.is_empty() && !stop.load(Ordering::Acquire) {
         let round: Vec<u64> = pending.drain(..pending.len().min(ROUND)).collect();
         compute(&view, writer, &round, embed, threads, stop)?;
-        vectors.set_pending(pending.len() as u64);
         if index.publications() != planned {
             // What was changed just now goes first.
             planned = index.publications();
             view = index.view()?;
             pending = missing(&view, writer)?;
-            vectors.set_pending(pending.len() as u64);
         }
     }
     // At least so many rows are of no living passage.

@@ -26,6 +26,8 @@ pub struct Answer {
     pub mentioned: Vec<String>,
     /// Why meaning was left out, when it was.
     pub words_only: Option<String>,
+    /// What was damaged in the index and made anew just now.
+    pub repairs: Vec<String>,
 }
 
 /// An item with the passages it was found by.
@@ -91,7 +93,14 @@ impl Answer {
         if self.none_near {
             notes.push("no passage is close enough in meaning".to_owned());
         }
-        match self.freshness.filling {
+        notes.extend(self.repairs.iter().cloned());
+        if let Some(obstacle) = self.freshness.obstacle {
+            notes.push(format!(
+                "the index is behind: {}; the latest changes are not in this answer",
+                obstacle.as_str()
+            ));
+        }
+        match self.freshness.filling.filter(|_| self.freshness.obstacle.is_none()) {
             Some((_, 0)) => notes.push(
                 "the index is being made, so this answer may not be complete; ask again in a moment"
                     .to_owned(),
@@ -99,6 +108,7 @@ impl Answer {
             Some((done, total)) => notes.push(format!(
                 "the index is being made: {done} of {total} items can be found so far"
             )),
+            None if self.freshness.obstacle.is_some() => {}
             None if self.freshness.behind == 1 => notes.push(
                 "the last change is not in this answer yet; ask again in a moment".to_owned(),
             ),
@@ -118,7 +128,7 @@ impl Answer {
             notes.push(reason.clone());
         } else if let Some(vectors) = self.vectors.filter(|vectors| !vectors.is_complete()) {
             notes.push(format!(
-                "search by meaning covers {} of {} passages so far; words cover all",
+                "search by meaning covers {} of {} passages so far, words cover all; a running server or `notewell index` computes the rest",
                 vectors.done, vectors.total
             ));
         }

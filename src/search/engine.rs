@@ -108,8 +108,12 @@ impl Engine {
         Ok((view, freshness))
     }
 
-    /// Answers a question.
+    /// Answers a question. A damaged index is repaired and asked again.
     pub fn search(&self, query: &Query, options: &Options<'_>) -> Result<Answer> {
+        self.index.guarded(|| self.search_once(query, options))
+    }
+
+    fn search_once(&self, query: &Query, options: &Options<'_>) -> Result<Answer> {
         options.check()?;
         let filters = combine(options.filters, &query.filters)?;
         let nothing = query.is_listing() && query.excluded.is_empty() && filters.is_open();
@@ -163,7 +167,7 @@ impl Engine {
         let candidates = weigh(&view, &said, aim.as_ref(), by_words, by_meaning, mode)?;
         let groups = group(candidates, mode);
         if groups.is_empty() && query.quotes_a_sentence() {
-            return self.search(&query.clone().loosened(), options);
+            return self.search_once(&query.clone().loosened(), options);
         }
         let none_near = groups.is_empty() && aim.is_some();
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
@@ -184,6 +188,7 @@ impl Engine {
             freshness,
             vectors,
             words_only,
+            repairs: self.index.recent_repairs(),
         })
     }
 
@@ -283,11 +288,16 @@ impl Engine {
             freshness,
             vectors: None,
             words_only: None,
+            repairs: self.index.recent_repairs(),
         })
     }
 
     /// The items nearest to a text or to another item.
     pub fn similar(&self, like: Like<'_>, options: &Options<'_>) -> Result<Answer> {
+        self.index.guarded(|| self.similar_once(like, options))
+    }
+
+    fn similar_once(&self, like: Like<'_>, options: &Options<'_>) -> Result<Answer> {
         options.check()?;
         let Some(vectorise) = &self.vectorise else {
             return Err(Error::invalid_params(
@@ -329,6 +339,7 @@ impl Engine {
             freshness,
             vectors: self.index.vector_progress(&view)?,
             words_only: None,
+            repairs: self.index.recent_repairs(),
         })
     }
 

@@ -26,7 +26,7 @@ impl Library {
     fn new(shelf: Shelf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine = engine(folder.path(), &shelf);
-        engine.index().catch_up(&|_, _| {}).unwrap();
+        engine.index().catch_up(&|_| {}).unwrap();
         engine.index().embed_all(&embed(), 1, &|_, _| {}).unwrap();
         Self { shelf, engine, _folder: folder }
     }

@@ -23,6 +23,7 @@ mod crash;
 mod error_texts;
 mod first_walk;
 mod full_disk;
+mod health;
 mod help;
 mod http;
 mod imports;

@@ -18,7 +18,7 @@ use memmap2::Mmap;
 use crate::{coarse::Rotation, codes::EncodedVector};
 
 /// key u64, short scale f32, long scale f32, checksum u64; little endian.
-const RECORD: usize = 24;
+pub const RECORD: usize = 24;
 /// Rows whose bits are made and written together.
 const SKETCH_BATCH: usize = 4_096;
 
@@ -82,6 +82,10 @@ fn checksum(key: u64, short_scale: f32, long_scale: f32, codes: &[u8], exact: &[
 
 /// The file of bits for the first look. It follows from the codes.
 const BITS: &str = "bits";
+/// The file whose length says how many rows count.
+pub const RECORDS: &str = "records";
+/// The names of the files of a set.
+pub const FILES: [&str; 4] = ["codes", "exact", RECORDS, BITS];
 
 /// The files of one set of rows.
 pub struct Files {
@@ -100,7 +104,7 @@ impl Files {
     }
 
     fn all(&self) -> io::Result<[File; 3]> {
-        Ok([self.open("codes")?, self.open("exact")?, self.open("records")?])
+        Ok([self.open("codes")?, self.open("exact")?, self.open(RECORDS)?])
     }
 
     fn widths(&self) -> [u64; 3] {
@@ -110,7 +114,7 @@ impl Files {
     /// How many rows are whole.
     pub fn count(&self) -> io::Result<usize> {
         let mut count = u64::MAX;
-        for (name, width) in ["codes", "exact", "records"].iter().zip(self.widths()) {
+        for (name, width) in ["codes", "exact", RECORDS].iter().zip(self.widths()) {
             let length = std::fs::metadata(self.folder.join(name)).map_or(0, |meta| meta.len());
             count = count.min(length / width.max(1));
         }
@@ -294,11 +298,6 @@ impl Rows {
             self.long(row),
         );
         sum == record.checksum
-    }
-
-    /// The rows before the first torn one, looking at those from `from` on.
-    pub fn whole(&self, from: usize) -> usize {
-        (from..self.count).find(|row| !self.is_whole(*row)).unwrap_or(self.count)
     }
 
     /// The vector of a row as numbers.

@@ -45,6 +45,15 @@ pub(super) fn find(
     filters: &Filters,
     without: Option<Pid>,
 ) -> Result<Found> {
+    engine.index().guarded(|| find_once(engine, question, filters, without))
+}
+
+fn find_once(
+    engine: &Engine,
+    question: &Question<'_>,
+    filters: &Filters,
+    without: Option<Pid>,
+) -> Result<Found> {
     // A question is asked as it is: no `-word` or `kind:` in it means anything.
     let query = Query { text: question.text.to_owned(), ..Query::default() };
     let mut options = Options::new(filters);

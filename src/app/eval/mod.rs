@@ -66,12 +66,10 @@ impl Bench {
             ids.iter().enumerate().map(|(at, id)| (id.clone(), Pid(at as i64 + 1))).collect();
         let named = model.as_ref().map(|model| (model.id.as_str(), model.dims));
         let index = Arc::new(Index::open(folder, shelf, named)?);
-        index.catch_up(&|done, total| {
-            progress.report(done as u64, Some(total as u64), "indexing")
-        })?;
+        index.catch_up(&|stage| stage.report(progress))?;
         if let Some(model) = &model {
             index.embed_all(&model.passages, model.threads, &|done, total| {
-                progress.report(done, Some(total), "embedding");
+                progress.report(done, Some(total), "embedding passages");
             })?;
         }
         let questions = model.map(|model| model.questions);
@@ -184,6 +182,10 @@ impl Source for Shelf {
 
     fn document(&self, pid: Pid) -> Result<Option<Document>> {
         Ok(usize::try_from(pid.0 - 1).ok().and_then(|at| self.0.get(at)).cloned())
+    }
+
+    fn library(&self) -> Result<i64> {
+        Ok(0)
     }
 
     fn all(&self) -> Result<Vec<Pid>> {

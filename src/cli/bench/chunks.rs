@@ -73,6 +73,10 @@ impl Source for Shelf {
         Ok(Some(document))
     }
 
+    fn library(&self) -> Result<i64> {
+        Ok(0)
+    }
+
     fn all(&self) -> Result<Vec<Pid>> {
         let items = self.store.items.list(None, None, usize::MAX >> 1)?;
         Ok(items.into_iter().map(|item| item.pid).collect())
@@ -228,7 +232,7 @@ fn build(
     let (id, dims) = (model.id.as_str(), model.dims);
     let index = Arc::new(Index::open(&folder.join("index"), shelf.clone(), Some((id, dims)))?);
     let started = Instant::now();
-    index.catch_up(&|done, total| bar.report(done as u64, Some(total as u64), "indexing"))?;
+    index.catch_up(&|stage| stage.report(bar))?;
     report.add("indexing the words", started.elapsed().as_secs_f64(), "s", Goal::None);
     let started = Instant::now();
     vectors(&index, dims, bar)?;

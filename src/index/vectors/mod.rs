@@ -7,25 +7,25 @@ use std::{
     fs,
     hash::BuildHasherDefault,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 pub(super) use notewell_vectors::Keys;
-use notewell_vectors::{Files, KeyHasher, QueryVector, Rows, encode, scan};
+use notewell_vectors::{
+    Files, KeyHasher, QueryVector, Rows, encode,
+    rows::{FILES, RECORD, RECORDS},
+    scan,
+};
 
 use super::{
     directory::{boot_id, replace},
     generation::Stamp,
     lease::Lease,
+    repair::{Cause, Repairs},
+    seal::Seal,
 };
 use crate::domain::{Error, Result, error::Doing};
 
-const UNKNOWN: u64 = u64::MAX;
-/// Rows looked at when a writer begins in the same boot: only the last ones can be unfinished.
-const TAIL: usize = 64;
 /// Fewer dead rows than this are left alone.
 const FEW: usize = 1_000;
 
@@ -47,8 +47,6 @@ pub(super) struct Vectors {
     folder: PathBuf,
     dims: usize,
     mapped: Mutex<Mapped>,
-    /// What this process knows of passages without a vector.
-    pending: AtomicU64,
 }
 
 struct Mapped {
@@ -132,13 +130,41 @@ impl Snapshot {
         places.into_iter().map(|(key, row)| (key, self.rows.vector(row as usize))).collect()
     }
 
+    /// Those of `passages` whose key has no row.
+    pub(super) fn without_row<P>(&self, passages: Vec<(P, u64)>) -> Vec<(P, u64)> {
+        let keys = passages.iter().map(|(_, key)| *key);
+        let known: Keys =
+            self.places.find(&self.rows, keys).into_iter().map(|(key, _)| key).collect();
+        passages.into_iter().filter(|(_, key)| !known.contains(key)).collect()
+    }
+
+    /// Tells a later state of these rows from other rows.
+    pub(super) fn lineage(&self) -> Lineage {
+        Lineage { places: Arc::clone(&self.places), count: self.rows.count }
+    }
+
     pub(super) fn keys(&self) -> Keys {
         (0..self.rows.count).map(|row| self.rows.key(row)).collect()
     }
 }
 
+/// A set of rows and how many it had.
+pub(super) struct Lineage {
+    places: Arc<Places>,
+    count: usize,
+}
+
+impl Lineage {
+    /// Whether `later` has every row that this one has.
+    pub(super) fn leads_to(&self, later: &Self) -> bool {
+        Arc::ptr_eq(&self.places, &later.places) && self.count <= later.count
+    }
+}
+
 impl Vectors {
-    pub(super) fn open(root: &Path, model: &str, dims: usize) -> Result<Self> {
+    /// Opens the vectors of a model. Files that changed since they were verified are verified now,
+    /// and rows that fail their checksum are dropped, unless another process is writing.
+    pub(super) fn open(root: &Path, model: &str, dims: usize, repairs: &Repairs) -> Result<Self> {
         if dims == 0 || dims > 65_536 {
             return Err(Error::invalid_params(format!(
                 "vectors of `{dims}` dimensions do not exist"
@@ -148,17 +174,61 @@ impl Vectors {
             model.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let folder = root.join(format!("vectors-{plain}-{dims}"));
         fs::create_dir_all(&folder).doing(format!("create `{}`", folder.display()))?;
-        let rows = Files { folder: folder.join("rows-0"), dims }.map().doing("read the vectors")?;
-        let mapped = Mapped {
-            pointer: Stamp::default(),
-            set: "rows-0".to_owned(),
-            rows,
-            places: Arc::default(),
-        };
-        let vectors =
-            Self { folder, dims, mapped: Mutex::new(mapped), pending: AtomicU64::new(UNKNOWN) };
-        vectors.rows()?;
+        let set = Self::set_in(&folder);
+        let rows = Files { folder: folder.join(&set), dims }.map().doing("read the vectors")?;
+        let pointer = Stamp::of(&folder.join("current"));
+        let mapped = Mapped { pointer, set, rows, places: Arc::default() };
+        let vectors = Self { folder, dims, mapped: Mutex::new(mapped) };
+        vectors.verify(repairs)?;
         Ok(vectors)
+    }
+
+    /// The set of rows that `current` names. Where it names none, the newest there is.
+    fn set_in(folder: &Path) -> String {
+        let named = fs::read_to_string(folder.join("current")).unwrap_or_default();
+        let number = |name: &str| name.strip_prefix("rows-")?.parse::<u64>().ok();
+        if number(&named).is_some() && folder.join(&named).is_dir() {
+            return named;
+        }
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let newest = entries.filter_map(|entry| number(entry.file_name().to_str()?)).max();
+        format!("rows-{}", newest.unwrap_or(0))
+    }
+
+    /// Verifies rows whose files differ from their seal and drops those that are damaged.
+    fn verify(&self, repairs: &Repairs) -> Result<bool> {
+        let set = self.mapped.lock().unwrap_or_else(PoisonError::into_inner).set.clone();
+        let files = self.files(&set);
+        if !files.folder.is_dir() || self.is_sealed(&files) {
+            return Ok(false);
+        }
+        let Some(writer) = self.writer()? else { return Ok(false) };
+        let damaged = writer.damaged;
+        writer.close()?;
+        if damaged > 0 {
+            let what = match damaged {
+                1 => "1 vector was damaged and is computed again".to_owned(),
+                _ => format!("{damaged} vectors were damaged and are computed again"),
+            };
+            repairs.record(Cause::Damaged, what);
+        }
+        Ok(damaged > 0)
+    }
+
+    /// Whether the rows are as they were verified, with no power cut since they were written.
+    fn is_sealed(&self, files: &Files) -> bool {
+        let flushed = match fs::read_to_string(self.folder.join("boot")) {
+            Ok(boot) => Some(boot) == boot_id(),
+            Err(_) => true,
+        };
+        flushed && is_sealed(files)
+    }
+
+    /// Verifies every row, whatever its seal says, and returns whether one was damaged.
+    pub(super) fn examine(&self, repairs: &Repairs) -> Result<bool> {
+        let set = self.mapped.lock().unwrap_or_else(PoisonError::into_inner).set.clone();
+        Seal::forget(&self.files(&set).folder);
+        self.verify(repairs)
     }
 
     fn files(&self, set: &str) -> Files {
@@ -170,8 +240,8 @@ impl Vectors {
         let mut mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
         let pointer = Stamp::of(&self.folder.join("current"));
         if pointer != mapped.pointer {
-            let name = fs::read_to_string(self.folder.join("current")).unwrap_or_default();
-            if name.starts_with("rows-") && !name.contains(['/', '\\', '.']) {
+            let name = Self::set_in(&self.folder);
+            if name != mapped.set {
                 mapped.rows = self.files(&name).map().doing("read the vectors")?;
                 mapped.set = name;
                 mapped.places = Arc::default();
@@ -179,7 +249,12 @@ impl Vectors {
             mapped.pointer = pointer;
         }
         let files = self.files(&mapped.set);
-        if files.count().doing("read the vectors")? != mapped.rows.count {
+        let count = files.count().doing("read the vectors")?;
+        if count != mapped.rows.count {
+            if count < mapped.rows.count {
+                // Somebody cut the files: what stands where is not known any more.
+                mapped.places = Arc::default();
+            }
             mapped.rows = files.map().doing("read the vectors")?;
         }
         Ok(Snapshot { rows: Arc::clone(&mapped.rows), places: Arc::clone(&mapped.places) })
@@ -192,46 +267,30 @@ impl Vectors {
         let set = self.mapped.lock().unwrap_or_else(PoisonError::into_inner).set.clone();
         let files = self.files(&set);
         fs::create_dir_all(&files.folder).doing("create the vectors' folder")?;
-        let mark = self.folder.join("boot");
-        let same_boot = match fs::read_to_string(&mark) {
-            Ok(boot) => Some(boot) == boot_id(),
-            Err(_) => true,
-        };
         let count = snapshot.len();
-        let whole = snapshot.rows.whole(if same_boot { count.saturating_sub(TAIL) } else { 0 });
-        files.trim(files.count().doing("read the vectors")?).doing("write the vectors")?;
-        if files.sketch(&snapshot.rows, !same_boot).doing("write the vectors")? {
+        let sealed = self.is_sealed(&files);
+        let lost = sealed_count(&files).saturating_sub(count);
+        let damaged: Vec<usize> = match sealed {
+            true => Vec::new(),
+            false => (0..count).filter(|row| !snapshot.rows.is_whole(*row)).collect(),
+        };
+        files.trim(count).doing("write the vectors")?;
+        if files.sketch(&snapshot.rows, !sealed).doing("write the vectors")? {
             self.mapped.lock().unwrap_or_else(PoisonError::into_inner).rows =
                 files.map().doing("read the vectors")?;
         }
         replace(&self.folder, Path::new("boot"), boot_id().unwrap_or_default().as_bytes())
             .doing("mark the vectors as being written")?;
         let known = snapshot.keys();
-        let mut writer = VectorWriter { vectors: self, _lease: lease, files, set, count, known };
-        if whole < count {
-            tracing::warn!(torn = count - whole, "vectors were torn and are computed again");
-            writer.rewrite(|row, rows| row < whole || rows.is_whole(row))?;
+        let found = damaged.len() + lost;
+        let mut writer =
+            VectorWriter { vectors: self, _lease: lease, files, set, count, known, damaged: found };
+        if !damaged.is_empty() {
+            tracing::warn!(damaged = damaged.len(), "vectors fail their checksums");
+            writer.rewrite(|row, _| damaged.binary_search(&row).is_err())?;
         }
+        seal(&writer.files);
         Ok(Some(writer))
-    }
-
-    pub(super) fn set_pending(&self, pending: u64) {
-        if self.pending.swap(pending, Ordering::Relaxed) != pending {
-            // For other processes; a stale figure is all a failure can do.
-            let _ = replace(&self.folder, Path::new("pending"), pending.to_string().as_bytes());
-        }
-    }
-
-    /// How many of `total` passages have their vector, as far as is known here.
-    pub(super) fn progress(&self, total: u64) -> Progress {
-        let pending = match self.pending.load(Ordering::Relaxed) {
-            UNKNOWN => fs::read_to_string(self.folder.join("pending"))
-                .ok()
-                .and_then(|text| text.trim().parse().ok())
-                .unwrap_or(total),
-            pending => pending,
-        };
-        Progress { done: total.saturating_sub(pending), total }
     }
 }
 
@@ -243,6 +302,8 @@ pub(super) struct VectorWriter<'a> {
     set: String,
     count: usize,
     known: Keys,
+    /// Rows that were damaged or missing when it began.
+    damaged: usize,
 }
 
 impl VectorWriter<'_> {
@@ -270,6 +331,7 @@ impl VectorWriter<'_> {
             }
         }
         self.files.append(self.count, &rows).doing("write the vectors")?;
+        seal(&self.files);
         self.count += rows.len();
         Ok(())
     }
@@ -305,6 +367,7 @@ impl VectorWriter<'_> {
             }
         }
         target.flush().doing("write the vectors")?;
+        seal(&target);
         replace(&self.vectors.folder, Path::new("current"), name.as_bytes())
             .doing("change over to the compacted vectors")?;
         Files::remove(&self.files.folder);
@@ -315,9 +378,27 @@ impl VectorWriter<'_> {
     /// Flushes to the disk and lets the lease go.
     pub(super) fn close(self) -> Result<()> {
         self.files.flush().doing("write the vectors")?;
+        seal(&self.files);
         let _ = fs::remove_file(self.vectors.folder.join("boot"));
         Ok(())
     }
+}
+
+/// Whether nobody but a writer of rows changed the files since they were verified.
+fn is_sealed(files: &Files) -> bool {
+    let seal = Seal::read(&files.folder);
+    FILES.iter().all(|name| seal.vouches_for(&files.folder, name))
+}
+
+/// How many rows there were when they were last verified or written.
+fn sealed_count(files: &Files) -> usize {
+    let length = Seal::read(&files.folder).length(RECORDS).unwrap_or(0);
+    usize::try_from(length).unwrap_or(0) / RECORD
+}
+
+/// Vouches for the files as they are now. The caller holds the lease.
+fn seal(files: &Files) {
+    Seal::of(&files.folder, FILES).keep(&files.folder);
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl Random {
 }
 
 fn open(folder: &Path) -> Vectors {
-    Vectors::open(folder, "test/model", 384).unwrap()
+    Vectors::open(folder, "test/model", 384, &Repairs::new(folder)).unwrap()
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
