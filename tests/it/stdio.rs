@@ -93,6 +93,20 @@ fn a_batch_is_answered_as_one() {
 }
 
 #[test]
+fn a_batch_with_repeated_ids_is_answered() {
+    let mut client = Home::new().stdio();
+    client.initialize();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    client.write(format!("[{ping},{list},{ping}]\n").as_bytes());
+    let answers = client.read();
+    let answers = answers.as_array().unwrap();
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert_eq!(answers.iter().filter(|answer| answer["result"]["tools"].is_array()).count(), 1);
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+}
+
+#[test]
 fn what_was_accepted_is_answered_when_stdin_ends() {
     let mut client = Home::new().stdio();
     client.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");

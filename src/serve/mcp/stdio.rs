@@ -6,6 +6,7 @@ mod framing;
 mod replies;
 
 use std::{
+    collections::VecDeque,
     io::Write,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -46,7 +47,8 @@ pub async fn serve(app: Arc<App>, toolsets: crate::tools::Toolsets) -> Result<()
     let patience = Duration::from_secs(app.config.limits.request_seconds);
     let transport = Stdio {
         frames,
-        waiting: Vec::new(),
+        waiting: VecDeque::new(),
+        input_ended: false,
         out: Out { replies: Arc::default(), answered: Arc::default() },
         batch,
         patience,
@@ -60,8 +62,9 @@ pub async fn serve(app: Arc<App>, toolsets: crate::tools::Toolsets) -> Result<()
 
 struct Stdio {
     frames: mpsc::Receiver<Frame>,
-    /// Messages of a batch that are not handed over yet, last first.
-    waiting: Vec<ClientJsonRpcMessage>,
+    /// Messages that the SDK has not got yet.
+    waiting: VecDeque<ClientJsonRpcMessage>,
+    input_ended: bool,
     out: Out,
     batch: usize,
     /// How long answers are waited for once stdin has ended.
@@ -105,30 +108,36 @@ impl Stdio {
             Ok(message::Incoming::One(value)) => match message::decode(value) {
                 Ok(message) => {
                     self.out.lock().expect(&message, framing, None);
-                    self.waiting.push(message);
+                    self.waiting.push_back(message);
                 }
                 Err(answer) => self.refuse(answer),
             },
             Ok(message::Incoming::Batch(values)) => {
                 let batch = self.out.lock().open_batch(framing);
-                let mut messages = Vec::new();
                 for value in values {
                     match message::decode(value) {
                         Ok(message) => {
                             self.out.lock().expect(&message, framing, Some(batch));
-                            messages.push(message);
+                            self.waiting.push_back(message);
                         }
                         Err(answer) => self.out.lock().add_to_batch(batch, answer),
                     }
                 }
-                messages.reverse();
-                self.waiting = messages;
                 let finished = self.out.lock().seal_batch(batch);
                 if let Some(answer) = finished {
                     self.refuse(answer);
                 }
             }
         }
+    }
+
+    /// The first message that need not wait for the answer to another.
+    fn next_ready(&mut self) -> Option<ClientJsonRpcMessage> {
+        let mut replies = self.out.lock();
+        let at = self.waiting.iter().position(|message| !replies.must_wait(message))?;
+        let message = self.waiting.remove(at)?;
+        replies.hand_over(&message);
+        Some(message)
     }
 
     fn refuse(&self, answer: Value) {
@@ -151,12 +160,16 @@ impl Transport<RoleServer> for Stdio {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if let Some(message) = self.waiting.pop() {
+            if let Some(message) = self.next_ready() {
                 return Some(message);
             }
-            match self.frames.recv().await {
-                Some(frame) => self.take(frame),
-                None => break,
+            tokio::select! {
+                frame = self.frames.recv(), if !self.input_ended => match frame {
+                    Some(frame) => self.take(frame),
+                    None => self.input_ended = true,
+                },
+                () = self.out.answered.notified(), if !self.waiting.is_empty() => {}
+                else => break,
             }
         }
         // stdin ended: what was accepted is still answered, unless its caller cancelled it.

@@ -1,21 +1,27 @@
 //! Which framing each answer takes, and which answers belong together in a batch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, RequestId};
 use serde_json::Value;
 
 use super::framing::Framing;
 
 #[derive(Debug, Default)]
 pub struct Replies {
-    /// Requests that are not answered yet, by id.
-    expected: HashMap<String, (Framing, Option<usize>)>,
+    /// Requests that are not answered yet, by id, the oldest first: a client may use one id twice.
+    expected: HashMap<String, VecDeque<Expected>>,
+    /// Ids of the requests that the SDK works on. It drops the answer of the second of two with one
+    /// id, so a second one waits until the first is answered.
+    running: HashSet<String>,
     batches: HashMap<usize, Batch>,
     next_batch: usize,
     /// What the client used last: notifications follow it.
     pub latest: Framing,
 }
+
+/// The form of an answer, and the batch it belongs to.
+type Expected = (Framing, Option<usize>);
 
 #[derive(Debug)]
 struct Batch {
@@ -34,10 +40,36 @@ impl Replies {
         batch: Option<usize>,
     ) {
         let ClientJsonRpcMessage::Request(request) = message else { return };
-        let id = serde_json::to_value(&request.id).unwrap_or_default();
-        self.expected.insert(id.to_string(), (framing, batch));
+        self.expected.entry(key(&request.id)).or_default().push_back((framing, batch));
         if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
             batch.missing += 1;
+        }
+    }
+
+    /// Whether a message must wait, because the SDK works on a request with the same id.
+    pub fn must_wait(&self, message: &ClientJsonRpcMessage) -> bool {
+        match message {
+            ClientJsonRpcMessage::Request(request) => self.running.contains(&key(&request.id)),
+            _ => false,
+        }
+    }
+
+    /// Notes that the SDK gets a message.
+    pub fn hand_over(&mut self, message: &ClientJsonRpcMessage) {
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                self.running.insert(key(&request.id));
+            }
+            ClientJsonRpcMessage::Notification(notification) => {
+                // A cancelled request is never answered.
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.running.remove(&key(id));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -69,7 +101,7 @@ impl Replies {
     pub fn place(&mut self, value: Value) -> Option<(Value, Framing)> {
         let answers = value.get("method").is_none();
         let owed = match value.get("id") {
-            Some(id) if answers => self.expected.remove(&id.to_string()),
+            Some(id) if answers => self.take_expected(&id.to_string()),
             _ => None,
         };
         match owed {
@@ -85,6 +117,16 @@ impl Replies {
         }
     }
 
+    fn take_expected(&mut self, id: &str) -> Option<Expected> {
+        self.running.remove(id);
+        let waiting = self.expected.get_mut(id)?;
+        let first = waiting.pop_front();
+        if waiting.is_empty() {
+            self.expected.remove(id);
+        }
+        first
+    }
+
     fn finish(&mut self, number: usize) -> Option<(Value, Framing)> {
         let batch = self.batches.get(&number)?;
         if !batch.sealed || batch.missing > 0 {
@@ -94,4 +136,9 @@ impl Replies {
         // A batch of notifications has no answer.
         (!batch.answers.is_empty()).then(|| (Value::Array(batch.answers), batch.framing))
     }
+}
+
+/// An id as text: `1` and `"1"` are two.
+fn key(id: &RequestId) -> String {
+    serde_json::to_value(id).unwrap_or_default().to_string()
 }
