@@ -140,6 +140,11 @@ impl View {
         narrow(&self.searcher, &self.fields, &self.cache, asked)
     }
 
+    /// Whether a passage is among those that `narrowing` lets through.
+    pub fn is_among(&self, narrowing: &Narrowing, hit: &Hit) -> bool {
+        narrowing.passes(hit.address.segment_ord, hit.address.doc_id)
+    }
+
     /// Looks up the words of a question.
     pub fn words(&self, text: &str) -> Result<Words> {
         lexical::words(&self.searcher, &self.fields, Arc::clone(self.census()?), text)

@@ -9,13 +9,14 @@ use std::{
 use super::{
     answer::{Answer, Found},
     filters::combine,
-    fuse::{Aim, Evidence, Mode},
+    fuse::{Aim, Evidence, Floor, Mode},
     group::{Candidate, Group, group},
     query::Query,
 };
 use crate::{
     domain::{Error, Filters, Pid, Result},
     index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words, beside},
+    text::{Lang, lang, words::count_words},
 };
 
 /// Results a caller may ask for at once, and how deep the pages go.
@@ -163,15 +164,18 @@ impl Engine {
         } else {
             options.mode
         };
-        let said = Said { words: &words, sums: &sums, item_sums: &item_sums };
-        let candidates = weigh(&view, &said, aim.as_ref(), by_words, by_meaning, mode)?;
+        let asked = count_words(&query.text);
+        let said = Said { asked, words: &words, sums: &sums, item_sums: &item_sums };
+        let home = in_language_of(&view, &query.text)?;
+        let hits = (by_words, by_meaning);
+        let candidates = weigh(&view, &said, aim.as_ref(), hits, &home, mode)?;
         let groups = group(candidates, mode);
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search_once(&query.clone().loosened(), options);
         }
         let none_near = groups.is_empty() && aim.is_some();
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
-        let page = self.show(&view, &groups, options, mode, &words.terms)?;
+        let page = self.show(&view, &groups, options, &words.terms)?;
         let vectors = match options.mode {
             Mode::Lexical => None,
             _ => self.index.vector_progress(&view)?,
@@ -209,7 +213,8 @@ impl Engine {
             hits = view.lexical(&words, &sums, narrowing, pool)?;
             // A phrase must stand in the passage itself.
             if query.phrases.is_empty() && query.excluded.is_empty() {
-                let said = Said { words: &words, sums: &sums, item_sums: &item_sums };
+                let asked = count_words(&query.text);
+                let said = Said { asked, words: &words, sums: &sums, item_sums: &item_sums };
                 hits.extend(whole_items(view, &said, narrowing, &hits, pool)?);
             }
         }
@@ -278,7 +283,7 @@ impl Engine {
             .collect::<Vec<_>>();
         Ok(Answer {
             next: next(options, candidates.len()),
-            results: self.show(view, &candidates, options, options.mode, &[])?,
+            results: self.show(view, &candidates, options, &[])?,
             total,
             expansions: Vec::new(),
             unknown: Vec::new(),
@@ -329,7 +334,7 @@ impl Engine {
         let groups = group(best.into_values().collect(), Mode::Vector);
         Ok(Answer {
             next: next(options, groups.len()),
-            results: self.show(&view, &groups, options, Mode::Vector, &[])?,
+            results: self.show(&view, &groups, options, &[])?,
             total: Total { items: groups.len(), exact: false },
             expansions: Vec::new(),
             unknown: Vec::new(),
@@ -384,24 +389,32 @@ impl Engine {
         view: &View,
         groups: &[Group],
         options: &Options<'_>,
-        mode: Mode,
         terms: &[String],
     ) -> Result<Vec<Found>> {
         let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
         let start = options.offset.min(groups.len());
         let page = &groups[start..groups.len().min(start + options.limit)];
         let show = |part: &[Group]| -> Result<Vec<Found>> {
-            part.iter().map(|group| group.show(view, mode, &terms)).collect()
+            part.iter().map(|group| group.show(view, &terms)).collect()
         };
-        if page.len() < WORTH_THREADS {
-            return show(page);
+        let mut found = if page.len() < WORTH_THREADS {
+            show(page)?
+        } else {
+            // Reading and cutting the texts is most of what is left to wait for.
+            let (first, second) = page.split_at(page.len() / 2);
+            let (second, found) = beside(|| show(second), || show(first));
+            let lost = |_| Err(Error::internal("a result could not be shown"));
+            let mut found = found?;
+            found.extend(second.unwrap_or_else(lost)?);
+            found
+        };
+        // By words alone, the order weighs the evidence a little differently than relevance does.
+        let before = groups[..start].iter().map(|group| group.best.evidence.relevance());
+        let mut least = before.fold(1.0, f32::min);
+        for found in &mut found {
+            least = least.min(found.relevance);
+            found.relevance = least;
         }
-        // Reading and cutting the texts is most of what is left to wait for.
-        let (first, second) = page.split_at(page.len() / 2);
-        let (second, found) = beside(|| show(second), || show(first));
-        let second = second.unwrap_or_else(|_| Err(Error::internal("a result could not be shown")));
-        let mut found = found?;
-        found.extend(second?);
         Ok(found)
     }
 }
@@ -422,6 +435,8 @@ struct ByWords {
 
 /// The words of a question and what they add up to.
 struct Said<'a> {
+    /// How many words the question has.
+    asked: usize,
     words: &'a Words,
     sums: &'a Sums,
     item_sums: &'a Sums,
@@ -457,13 +472,26 @@ fn whole_items(
     Ok(best)
 }
 
+/// The passages in the language of a question. Japanese without kana may as well be Chinese.
+fn in_language_of(view: &View, text: &str) -> Result<Vec<Narrowing>> {
+    let languages = match lang::detect(text) {
+        Lang::Japanese | Lang::Chinese => vec![Lang::Japanese, Lang::Chinese],
+        language => vec![language],
+    };
+    let everything = Filters { archived: true, ..Filters::default() };
+    let narrow = |language: Lang| {
+        view.narrow(&Asked { lang: Some(language.code()), ..Asked::by(&everything) })
+    };
+    languages.into_iter().map(narrow).collect()
+}
+
 /// Every passage that either side found, with what both sides say of it.
 fn weigh(
     view: &View,
-    Said { words, sums, item_sums }: &Said<'_>,
+    Said { asked, words, sums, item_sums }: &Said<'_>,
     aim: Option<&Aim>,
-    by_words: Vec<Hit>,
-    by_meaning: Vec<Hit>,
+    (by_words, by_meaning): (Vec<Hit>, Vec<Hit>),
+    home: &[Narrowing],
     mode: Mode,
 ) -> Result<Vec<Candidate>> {
     let seen: HashSet<_> = by_words.iter().map(|hit| hit.id).collect();
@@ -485,12 +513,14 @@ fn weigh(
         Mode::Vector => HashMap::new(),
         _ => view.item_scores(words, item_sums, by_words.iter().chain(&only_near))?,
     };
+    let floor = Floor::of(*asked, !words.is_empty());
     let evidence = |hit: &Hit, passage: f32, cosine: Option<f32>| {
         let whole = whole.get(&hit.id.pid).copied().unwrap_or(0.0);
         let part =
             |score: f32| if words.ideal > 0.0 { (score / words.ideal).min(1.0) } else { 0.0 };
         let (share, own, place) = (part(whole), part(passage), hit.id.chunk);
-        Evidence { words: passage, whole, share, own, cosine, place }
+        let abroad = !home.iter().any(|language| view.is_among(language, hit));
+        Evidence { words: passage, whole, share, own, cosine, place, abroad }
     };
     let first = by_words
         .into_iter()
@@ -502,7 +532,7 @@ fn weigh(
         .map(|(hit, words)| (hit, evidence(&hit, words, Some(hit.score))));
     Ok(first
         .chain(second)
-        .filter(|(_, evidence)| evidence.counts(mode))
+        .filter(|(_, evidence)| evidence.counts(mode, floor))
         .map(|(hit, evidence)| Candidate { hit, evidence, score: evidence.score(mode) })
         .collect())
 }

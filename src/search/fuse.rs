@@ -31,8 +31,25 @@ pub(super) const WHOLE: f32 = 0.8;
 pub(super) const STRONG: f32 = 40.0;
 /// The cosine that is assumed for a passage without a vector that has every word that was asked.
 const PROBABLY: f32 = 0.7;
-/// A passage that has none of the words must be at least this near to be shown at all.
-pub(super) const NEAR: f32 = 0.08;
+/// The cosine from which a passage is a result that has none of the words. BENCHMARKS says how the
+/// figures were chosen, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Floor {
+    /// In the language of the question, which alone makes texts alike.
+    home: f32,
+    abroad: f32,
+}
+
+impl Floor {
+    const SENTENCE: Self = Self { home: 0.20, abroad: 0.15 };
+    /// A word or two that occur nowhere: the model has only their letters to go by.
+    const UNHEARD: Self = Self { home: 0.25, abroad: 0.25 };
+
+    /// The floor for a question of so many words, of which some are known or none.
+    pub(super) fn of(words: usize, known: bool) -> Self {
+        if known || words > 2 { Self::SENTENCE } else { Self::UNHEARD }
+    }
+}
 
 /// How fast relevance grows with the score: at 0.5 (a strong match of words and meaning) it is two
 /// thirds.
@@ -63,6 +80,8 @@ pub struct Evidence {
     pub cosine: Option<f32>,
     /// Which passage of its item it is, from 0.
     pub place: u32,
+    /// Whether it is in another language than the question.
+    pub abroad: bool,
 }
 
 /// A question's vector as the passages are asked for it.
@@ -132,23 +151,22 @@ impl Evidence {
     }
 
     /// Whether there is anything to show it for.
-    pub fn counts(&self, mode: Mode) -> bool {
+    pub(super) fn counts(&self, mode: Mode, floor: Floor) -> bool {
         match mode {
             Mode::Lexical => self.words > 0.0 || self.whole > 0.0,
             Mode::Vector => self.cosine.is_some(),
-            Mode::Hybrid => self.words > 0.0 || self.cosine.is_some_and(|cosine| cosine >= NEAR),
+            Mode::Hybrid => {
+                let floor = if self.abroad { floor.abroad } else { floor.home };
+                self.words > 0.0 || self.cosine.is_some_and(|cosine| cosine >= floor)
+            }
         }
     }
 
-    /// 0 to 1, comparable between questions, and in the order of the score: it saturates, because
-    /// twice as many rare words do not make a passage twice as relevant.
-    pub fn relevance(&self, mode: Mode) -> f32 {
-        let score = self.score(mode).max(0.0);
-        match mode {
-            // A cosine is on that scale already.
-            Mode::Vector => score.min(1.0),
-            Mode::Lexical | Mode::Hybrid => 1.0 - (-STEEP * score).exp(),
-        }
+    /// 0 to 1, comparable between questions and between ways to search: the same evidence gives the
+    /// same relevance. It saturates, because twice as many rare words do not make a passage twice as
+    /// relevant.
+    pub fn relevance(&self) -> f32 {
+        1.0 - (-STEEP * self.score(Mode::Hybrid).max(0.0)).exp()
     }
 }
 
@@ -164,17 +182,15 @@ mod tests {
             share: words / (words + 1.0),
             own: words / (words + 1.0),
             cosine: Some(cosine),
-            place: 0,
+            ..Evidence::default()
         };
         for words in [0.0, 1.0, 10.0, 1_000.0] {
             for cosine in [-1.0, 0.0, 0.5, 1.0] {
-                for mode in [Mode::Lexical, Mode::Vector, Mode::Hybrid] {
-                    let relevance = evidence(words, cosine).relevance(mode);
-                    assert!((0.0..=1.0).contains(&relevance), "{words} {cosine} {relevance}");
-                }
+                let relevance = evidence(words, cosine).relevance();
+                assert!((0.0..=1.0).contains(&relevance), "{words} {cosine} {relevance}");
             }
         }
-        let hybrid = |words, cosine| evidence(words, cosine).relevance(Mode::Hybrid);
+        let hybrid = |words, cosine| evidence(words, cosine).relevance();
         assert!(hybrid(10.0, 0.5) > hybrid(5.0, 0.5));
         assert!(hybrid(10.0, 0.6) > hybrid(10.0, 0.5));
     }

@@ -202,6 +202,40 @@ fn pages_do_not_overlap_and_cover_everything() {
     assert_eq!(seen, (1..=57).collect::<Vec<_>>());
 }
 
+/// The same evidence is the same relevance, whichever way it was found, and it never rises.
+#[test]
+fn relevance_means_the_same_by_words_and_by_both() {
+    let library = garden();
+    for query in ["roses compost", "помидоры в субботу", "バラの剪定"] {
+        let relevance = |mode| -> Vec<f32> {
+            let answer = library.ask_in(query, mode);
+            answer.results.iter().map(|found| found.relevance).collect()
+        };
+        let (words, both) = (relevance(Mode::Lexical), relevance(Mode::Hybrid));
+        assert!((words[0] - both[0]).abs() < 0.25, "{query}: {words:?} {both:?}");
+        for list in [words, both] {
+            assert!(list.windows(2).all(|pair| pair[0] >= pair[1]), "{query}: {list:?}");
+        }
+    }
+}
+
+#[test]
+fn similar_goes_on_where_it_ended() {
+    let shelf = Shelf::default();
+    for pid in 1..=5 {
+        shelf.put(page(pid, "Roses", &[&format!("pruning roses, part {pid}")]));
+    }
+    let library = Library::new(shelf);
+    let filters = Filters::default();
+    let page = |offset| {
+        let options = Options { limit: 2, offset, ..Options::new(&filters) };
+        library.engine.similar(Like::Text("pruning roses"), &options).unwrap()
+    };
+    let (first, second) = (page(0), page(2));
+    assert_eq!(first.next, Some(2));
+    assert!(pids(&first).iter().all(|pid| !pids(&second).contains(pid)));
+}
+
 #[test]
 fn copies_are_folded() {
     let shelf = Shelf::default();

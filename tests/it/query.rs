@@ -184,3 +184,23 @@ fn an_address_is_given_only_where_a_server_answers() {
     let bearer = format!("Bearer {owner}");
     assert_eq!(server.get(path, &[("Authorization", &bearer)]).status, 200, "{url}");
 }
+
+/// Letters that mean nothing find nothing, and the answer says why.
+#[test]
+fn gibberish_finds_nothing_in_three_languages() {
+    let home = Home::new();
+    home.say(&["vault", "add", concat!(env!("CARGO_MANIFEST_DIR"), "/examples/vault")]);
+    home.say(&["index"]);
+    let mut client = home.stdio();
+    client.initialize();
+    for query in ["zzzzqqq", "щщщъъъы", "ヌヌヂヂヅ"] {
+        let (paths, notes) = found(&mut client, json!({ "query": query }));
+        assert!(paths.is_empty(), "{query}: {paths:?}");
+        assert!(notes.contains("close enough in meaning"), "{query}: {notes}");
+    }
+    for query in ["how do I brew coffee", "как варить кофе", "コーヒーの淹れ方"]
+    {
+        let (paths, _) = found(&mut client, json!({ "query": query }));
+        assert!(!paths.is_empty(), "{query}");
+    }
+}

@@ -83,8 +83,15 @@ fn find_once(
     let mut passages = Vec::with_capacity(hits.len());
     for (((hit, item), score), cosine) in hits.iter().zip(items).zip(scores).zip(cosines) {
         let own = if words.ideal > 0.0 { (score / words.ideal).min(1.0) } else { 0.0 };
-        let evidence =
-            Evidence { words: score, whole: item, share: own, own, cosine, place: hit.id.chunk };
+        let evidence = Evidence {
+            words: score,
+            whole: item,
+            share: own,
+            own,
+            cosine,
+            place: hit.id.chunk,
+            abroad: false,
+        };
         let mut passage = view.passage(hit)?;
         let end = (0..=LONGEST.min(passage.text.len())).rev();
         let end = end.into_iter().find(|end| passage.text.is_char_boundary(*end)).unwrap_or(0);
