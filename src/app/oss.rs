@@ -1,7 +1,7 @@
-//! Reports on repositories: what is stored, and the verifications that are under way.
+//! Reports on repositories: the stored ones, and the verifications in progress.
 //!
-//! Verifying takes minutes, so it runs on a thread of its own while callers come and go: one
-//! verification for each repository, a few at once, the others in a queue with an end.
+//! A verification takes minutes, so it runs on its own thread and callers may come back for it.
+//! There is one verification for each repository; a few run at once, others wait in a bounded queue.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,22 +23,22 @@ use crate::{
     store::{Reports, reports::StoredReport},
 };
 
-/// How often a waiting caller looks whether it is still wanted.
-const LOOK: Duration = Duration::from_millis(100);
-/// Left of a caller's patience when it gets what is known.
+/// How often a waiting caller checks whether its request was cancelled.
+const POLL: Duration = Duration::from_millis(100);
+/// The time before a caller's deadline at which it gets an answer.
 const MARGIN: Duration = Duration::from_millis(500);
-/// Failures that are remembered, to be told to those who ask later.
-const MOST_FAILURES: usize = 1000;
+/// Failures that are remembered for later callers.
+const MAX_FAILURES: usize = 1000;
 
-/// What is known of a repository right now.
+/// What is known about a repository at the moment.
 #[derive(Debug, Clone)]
 pub enum Known {
     Report(Box<Report>),
-    /// No report, and nobody is making one; the last attempt may have failed.
+    /// There is no report and none is being made. `failed` has the error of the last attempt.
     Missing {
         failed: Option<String>,
     },
-    /// Waiting for its turn, with so many before it.
+    /// In the queue, behind this many others.
     Queued {
         before: usize,
     },
@@ -49,14 +49,14 @@ pub enum Known {
     },
 }
 
-/// What other answers show of a report.
+/// The part of a report that search results show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     pub score: u8,
     pub verdict: Verdict,
 }
 
-/// How far one verification is.
+/// The state of one verification.
 #[derive(Debug, Clone, Default)]
 enum Stage {
     #[default]
@@ -115,7 +115,7 @@ impl Verifications {
         }))
     }
 
-    /// Ends what runs, and waits for it to clean up after itself.
+    /// Stops all verifications and waits until they have cleaned up.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Release);
         let threads = std::mem::take(&mut self.0.lock().threads);
@@ -143,7 +143,7 @@ impl Shared {
             .map(Some)
     }
 
-    /// What is known without starting anything.
+    /// Looks up what is known, without starting anything.
     fn known(&self, key: &str) -> Result<Known> {
         let state = self.lock();
         if let Some(job) = state.jobs.get(key) {
@@ -158,7 +158,7 @@ impl Shared {
         })
     }
 
-    /// The verification of a repository: the one under way, or a new one.
+    /// The verification in progress, or a new one.
     fn start(self: &Arc<Self>, target: Target) -> Result<Arc<Job>> {
         let key = target.key();
         let mut state = self.lock();
@@ -196,7 +196,7 @@ impl Shared {
         Ok(job)
     }
 
-    /// Takes one repository after the other, until there is none.
+    /// Verifies repositories of the queue until it is empty.
     fn work(&self) {
         loop {
             let next = {
@@ -211,7 +211,7 @@ impl Shared {
                 next
             };
             let Some((key, job)) = next else { return };
-            // What strangers write must not end the thread that others wait for.
+            // A panic on one repository must not end the thread that serves the others.
             let outcome = catch_unwind(AssertUnwindSafe(|| self.verify(&job)));
             let outcome = outcome.unwrap_or_else(|_| {
                 Err(Error::internal(format!(
@@ -225,7 +225,7 @@ impl Shared {
             let mut state = self.lock();
             state.jobs.remove(&key);
             if let Err(failure) = &outcome {
-                if state.failures.len() >= MOST_FAILURES {
+                if state.failures.len() >= MAX_FAILURES {
                     state.failures.clear();
                 }
                 state.failures.insert(key, failure.message.clone());
@@ -236,14 +236,14 @@ impl Shared {
         }
     }
 
-    /// A report is stored whole or not at all.
+    /// Makes a report and stores it, whole or not at all.
     fn verify(&self, job: &Job) -> Result<Box<Report>> {
         let verification = Verification {
             config: self.config.clone(),
             folder: self.folder.clone(),
             stop: self.stop.clone(),
         };
-        let report = verification.run(&job.target, &Telling { job, shared: self })?;
+        let report = verification.run(&job.target, &JobProgress { job, shared: self })?;
         let json = serde_json::to_string(&report).doing("write a report as JSON")?;
         self.reports.put(&StoredReport {
             repo: job.target.key(),
@@ -256,7 +256,7 @@ impl Shared {
         Ok(Box::new(report))
     }
 
-    /// Waits for a verification, telling how far it is, as long as the caller's patience lasts.
+    /// Waits for a verification and reports its progress, until the caller's deadline.
     fn wait(
         &self,
         job: &Job,
@@ -286,7 +286,7 @@ impl Shared {
                 }
                 Ok(()) => {}
             }
-            let waited = self.changed.wait_timeout(state, LOOK);
+            let waited = self.changed.wait_timeout(state, POLL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -311,13 +311,13 @@ impl Job {
     }
 }
 
-/// Passes the steps of a verification on to whoever waits for it.
-struct Telling<'a> {
+/// Passes the progress of a verification on to the callers that wait for it.
+struct JobProgress<'a> {
     job: &'a Job,
     shared: &'a Shared,
 }
 
-impl Progress for Telling<'_> {
+impl Progress for JobProgress<'_> {
     fn report(&self, done: u64, total: Option<u64>, message: &str) {
         let steps = total.unwrap_or(done);
         self.job.set(Stage::Running { step: done, steps, doing: message.to_owned() });
@@ -326,7 +326,7 @@ impl Progress for Telling<'_> {
 }
 
 impl App {
-    /// What is known of a repository at a forge; with `verify`, it is found out where nothing is.
+    /// What is known about a repository at a forge. With `verify`, a missing report is made.
     pub fn oss_report(
         &self,
         repo_url: &str,
@@ -340,7 +340,7 @@ impl App {
             return Ok((target, known));
         }
         let job = self.verifications.0.start(target.clone())?;
-        // Without an end to its patience the caller is a command that runs and ends.
+        // A caller without a deadline is a command at the shell, which waits to the end.
         let until = patience.remaining().map(|left| {
             let most = Duration::from_secs(self.config.oss.wait_seconds);
             Instant::now() + left.saturating_sub(MARGIN).min(most)
@@ -349,8 +349,8 @@ impl App {
         Ok((target, known))
     }
 
-    /// Verifies anew, whatever is stored, and waits for it: for a person at the shell, who may also
-    /// name a folder of this machine.
+    /// Makes a new report, whatever is stored, and waits for it. Only for the shell, where the target
+    /// may be a folder of this machine.
     pub fn verify_oss(&self, target: Target, progress: &dyn Progress) -> Result<Report> {
         let job = self.verifications.0.start(target)?;
         match self.verifications.0.wait(&job, None, &Patience::default(), progress)? {
@@ -359,8 +359,8 @@ impl App {
         }
     }
 
-    /// The newest report's score and verdict, for a link that somebody saved; None for a link that
-    /// is no repository, and for one that nobody verified.
+    /// The score and verdict of the newest report on a saved link. None if the link is no repository
+    /// or there is no report.
     pub fn known_report(&self, link: &str) -> Result<Option<Summary>> {
         let Some(key) = oss::key(link) else { return Ok(None) };
         let stored = self.store.reports.newest(&key)?;

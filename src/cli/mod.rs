@@ -124,7 +124,7 @@ enum Command {
     Bookmark(bookmark::BookmarkCommand),
     /// List, show, render, edit and restore prompts, and keep slash-command files
     Prompt(prompt::PromptCommand),
-    /// Report on a repository: is it safe to try?
+    /// Report on a repository: is it safe to try? (exit code 3: avoid it)
     Oss(oss::Oss),
     /// Make, list and revoke the tokens of HTTP callers
     Token(token::Token),

@@ -1,14 +1,17 @@
-//! `oss`: a report on a repository, for a person at the shell. Only here may it be a folder.
+//! `oss`: a report on a repository, for a person at the shell. Only here it may be a folder.
 
-use std::path::Path;
+use std::{path::Path, process::ExitCode};
 
 use clap::Args;
 
 use super::{Common, bar::Bar, out};
 use crate::{
     domain::{Error, Result, error::Doing},
-    oss::{CheckResult, Evidence, Policy, Report, Target},
+    oss::{CheckResult, Evidence, Policy, Report, Target, Verdict},
 };
+
+/// The exit code for the verdict AVOID, so that scripts can stop. 2 is an error.
+const EXIT_AVOID: u8 = 3;
 
 #[derive(Args)]
 pub struct Oss {
@@ -21,7 +24,7 @@ pub struct Oss {
 }
 
 impl Oss {
-    pub fn run(self, common: &Common) -> Result<()> {
+    pub fn run(self, common: &Common) -> Result<ExitCode> {
         let app = common.open()?;
         let target = target(&self.repository, &Policy::new(&app.config.oss))?;
         let bar = Bar::new();
@@ -34,7 +37,10 @@ impl Oss {
         } else {
             out::say(readable(&report));
         }
-        Ok(())
+        Ok(match report.security_verdict {
+            Verdict::Avoid => ExitCode::from(EXIT_AVOID),
+            _ => ExitCode::SUCCESS,
+        })
     }
 }
 
@@ -54,7 +60,11 @@ fn readable(report: &Report) -> String {
     let facts = &report.facts;
     let mut lines = vec![
         format!("{}  {}", report.repo_name, report.repo_url),
-        format!("{}  {} of 100", report.security_verdict, report.security_score),
+        format!(
+            "{}  {} of 100",
+            report.security_verdict.headline(&report.checks),
+            report.security_score
+        ),
         String::new(),
         report.usage_notes.clone(),
         String::new(),
@@ -71,12 +81,14 @@ fn readable(report: &Report) -> String {
         ("age", or_unknown(first.map(|first| format!("{since} {first}")))),
         (
             "last year",
-            or_unknown(
-                facts
-                    .commits_last_year
-                    .zip(facts.contributors_last_year)
-                    .map(|(commits, people)| format!("{commits} commits by {people} people")),
-            ),
+            or_unknown(facts.commits_last_year.zip(facts.contributors_last_year).map(
+                |(commits, people)| {
+                    let people =
+                        if people == 1 { "1 person".into() } else { format!("{people} people") };
+                    let s = if commits == 1 { "" } else { "s" };
+                    format!("{commits} commit{s} by {people}")
+                },
+            )),
         ),
         (
             "tags",
@@ -92,15 +104,18 @@ fn readable(report: &Report) -> String {
     }
     lines.push(String::new());
     for check in &report.checks {
-        lines.extend(told(check));
+        lines.extend(check_lines(check));
     }
+    lines.push(String::new());
+    lines.push("not examined".into());
+    lines.extend(report.not_examined.iter().map(|gap| format!("       {gap}")));
     for source in &report.sources {
         lines.push(format!("from {}: {}", source.from, source.what));
     }
     lines.join("\n")
 }
 
-fn told(check: &CheckResult) -> Vec<String> {
+fn check_lines(check: &CheckResult) -> Vec<String> {
     let score = check.score.map_or_else(|| " -".into(), |score| format!("{score:>2}"));
     let mut lines = vec![format!("{score}/10  {}  (weight {})", check.name, check.weight)];
     lines.extend(check.evidence.iter().map(|evidence| format!("       {}", place(evidence))));

@@ -1,5 +1,6 @@
-//! Builds and tests a checkout in the sandbox, where its kind is known and nothing would have to be
-//! downloaded.
+//! Builds and tests a checkout in the sandbox, if its kind is known and nothing must be downloaded.
+//!
+//! A step that does not exist is skipped with the reason; it never counts as a success.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,25 +20,25 @@ use super::{
 };
 use crate::{config, domain::Result};
 
-/// What came of it.
+/// How the build and the tests ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Built {
+pub struct BuildOutcome {
     pub build: BuildResult,
     pub build_notes: String,
     pub test: TestResult,
     pub test_notes: String,
-    /// A limit of the sandbox that was reached.
+    /// The limit of the sandbox that ended the build or the tests.
     pub limit: Option<String>,
 }
 
-impl Built {
+impl BuildOutcome {
     fn skipped(why: impl Into<String>) -> Self {
         let why = why.into();
         Self {
             build: BuildResult::Skipped,
-            build_notes: format!("skipped, {why}"),
+            build_notes: format!("skipped: {why}"),
             test: TestResult::Skipped,
-            test_notes: "skipped with it".into(),
+            test_notes: "skipped with the build".into(),
             limit: None,
         }
     }
@@ -47,14 +48,15 @@ impl Built {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Recipe {
     kind: &'static str,
-    /// The program that must be there.
+    /// The program that must be installed.
     tool: &'static str,
-    build: String,
-    /// Or why there are no tests to run.
+    /// The command, or why there is no build.
+    build: std::result::Result<String, &'static str>,
+    /// The command, or why there are no tests.
     test: std::result::Result<String, &'static str>,
 }
 
-/// The work of one verification.
+/// Builds and tests one checkout.
 pub struct Builder<'a> {
     pub tree: &'a Tree,
     pub dependencies: &'a Dependencies,
@@ -64,20 +66,22 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    pub fn build(&self, progress: &dyn Fn(&str)) -> Result<Built> {
+    pub fn build(&self, progress: &dyn Fn(&str)) -> Result<BuildOutcome> {
         if !self.config.build {
-            return Ok(Built::skipped("`[oss] build` is off"));
+            return Ok(BuildOutcome::skipped("`[oss] build` is off"));
         }
         let recipe = match self.recipe() {
             Ok(recipe) => recipe,
-            Err(why) => return Ok(Built::skipped(why)),
+            Err(why) => return Ok(BuildOutcome::skipped(why)),
         };
         if let Err(why) = sandbox::available() {
-            return Ok(Built::skipped(format!("{why}, and nothing is built without a sandbox")));
+            return Ok(BuildOutcome::skipped(format!(
+                "{why}, and nothing is built without a sandbox"
+            )));
         }
         let shown = match toolchain(recipe.tool) {
             Ok(shown) => shown,
-            Err(why) => return Ok(Built::skipped(why)),
+            Err(why) => return Ok(BuildOutcome::skipped(why)),
         };
         let run = Run {
             source: &self.tree.root,
@@ -86,33 +90,43 @@ impl Builder<'_> {
             config: self.config,
             stop: self.stop,
         };
-        progress("building in the sandbox");
-        let ran = run.run(&recipe.build)?;
-        let mut built = Built::skipped("");
-        built.limit = sandbox::limit(&ran).map(|why| format!("its build had to be stopped: {why}"));
-        if !ran.succeeded() {
-            built.build = BuildResult::Failed;
-            built.build_notes = format!("{} failed, {}", recipe.kind, ending(&ran));
-            built.test_notes = "skipped, there is nothing to test".into();
-            return Ok(built);
+        let mut outcome = BuildOutcome::skipped("");
+        match &recipe.build {
+            Err(why) => outcome.build_notes = format!("skipped: {why}"),
+            Ok(build) => {
+                progress("building in the sandbox");
+                let ran = run.run(build)?;
+                let limit = sandbox::limit(&ran);
+                outcome.limit = limit.map(|why| format!("its build had to be stopped: {why}"));
+                if !ran.succeeded() {
+                    outcome.build = BuildResult::Failed;
+                    outcome.build_notes = format!("{} failed: {}", recipe.kind, last_words(&ran));
+                    outcome.test_notes = "skipped: the build failed".into();
+                    return Ok(outcome);
+                }
+                outcome.build = BuildResult::Success;
+                outcome.build_notes = format!("{} succeeded", recipe.kind);
+            }
         }
-        built.build = BuildResult::Success;
-        built.build_notes = format!("{} succeeded", recipe.kind);
-        match recipe.test {
-            Err(why) => built.test_notes = format!("skipped, {why}"),
+        match &recipe.test {
+            Err(why) => outcome.test_notes = format!("skipped: {why}"),
             Ok(test) => {
                 progress("testing in the sandbox");
-                // A fresh copy: what the build left behind is gone with its sandbox.
-                let ran = run.run(&format!("{{ {}; }} >/dev/null 2>&1 && {test}", recipe.build))?;
-                built.limit =
-                    sandbox::limit(&ran).map(|why| format!("its tests had to be stopped: {why}"));
-                (built.test, built.test_notes) = match ran.succeeded() {
+                // Each run has a fresh copy, so the tests need the build again.
+                let script = match &recipe.build {
+                    Ok(build) => format!("{{ {build}; }} >/dev/null 2>&1 && {test}"),
+                    Err(_) => test.clone(),
+                };
+                let ran = run.run(&script)?;
+                let limit = sandbox::limit(&ran);
+                outcome.limit = limit.map(|why| format!("its tests had to be stopped: {why}"));
+                (outcome.test, outcome.test_notes) = match ran.succeeded() {
                     true => (TestResult::Pass, "passed".into()),
-                    false => (TestResult::Fail, format!("failed, {}", ending(&ran))),
+                    false => (TestResult::Fail, format!("failed: {}", last_words(&ran))),
                 };
             }
         }
-        Ok(built)
+        Ok(outcome)
     }
 
     fn recipe(&self) -> std::result::Result<Recipe, String> {
@@ -141,7 +155,7 @@ impl Builder<'_> {
             return Ok(Recipe {
                 kind: "cargo build",
                 tool: "cargo",
-                build: "cargo build --offline --quiet".into(),
+                build: Ok("cargo build --offline --quiet".into()),
                 test: Ok("cargo test --offline --quiet".into()),
             });
         }
@@ -152,15 +166,16 @@ impl Builder<'_> {
             }
             let parsed: Value = serde_json::from_str(file.text()).unwrap_or_default();
             let script = |name: &str| parsed["scripts"][name].as_str();
-            if script("build").is_none() && script("test").is_none() {
-                return Err("its package.json has neither a build nor a test script".into());
-            }
             let test = script("test").filter(|test| !test.contains("no test specified"));
+            let build = script("build").map(|_| "npm run build".to_owned());
+            if build.is_none() && test.is_none() {
+                return Err("no build script and no test script in package.json".into());
+            }
             return Ok(Recipe {
                 kind: "npm run build",
                 tool: "npm",
-                build: "npm run build --if-present".into(),
-                test: test.map(|_| "npm test".to_owned()).ok_or("it has no test script"),
+                build: build.ok_or("no build script"),
+                test: test.map(|_| "npm test".to_owned()).ok_or("no test script"),
             });
         }
         if tree.file("go.mod").is_some() {
@@ -172,7 +187,7 @@ impl Builder<'_> {
             return Ok(Recipe {
                 kind: "go build",
                 tool: "go",
-                build: format!("go build {flag}./..."),
+                build: Ok(format!("go build {flag}./...")),
                 test: Ok(format!("go test {flag}./...")),
             });
         }
@@ -181,14 +196,14 @@ impl Builder<'_> {
             let count = asked("pyproject.toml") + asked("requirements.txt");
             let folder = ["tests", "test"].into_iter().find(|folder| has(&format!("{folder}/")));
             return Ok(Recipe {
-                kind: "compiling its Python",
+                kind: "compiling the Python files",
                 tool: "python3",
-                build: "python3 -m compileall -q .".into(),
+                build: Ok("python3 -m compileall -q .".into()),
                 test: match (count, folder) {
                     (1.., _) => Err(
                         "its dependencies would have to be downloaded, and the sandbox has no network",
                     ),
-                    (0, None) => Err("it has no folder of tests"),
+                    (0, None) => Err("no folder of tests"),
                     (0, Some(folder)) => Ok(format!(
                         "if python3 -c 'import pytest' 2>/dev/null; then exec python3 -m pytest -q; fi; PYTHONPATH=.:src exec python3 -m unittest discover -s {folder}"
                     )),
@@ -200,11 +215,11 @@ impl Builder<'_> {
             return Ok(Recipe {
                 kind: "cmake",
                 tool: "cmake",
-                build: "cmake -S . -B /tmp/build && cmake --build /tmp/build".into(),
+                build: Ok("cmake -S . -B /tmp/build && cmake --build /tmp/build".into()),
                 test: if tests {
                     Ok("ctest --test-dir /tmp/build".into())
                 } else {
-                    Err("it adds no tests")
+                    Err("no tests in CMakeLists.txt")
                 },
             });
         }
@@ -218,28 +233,28 @@ impl Builder<'_> {
             return Ok(Recipe {
                 kind: "make",
                 tool: "make",
-                build: format!("{configure}make"),
+                build: Ok(format!("{configure}make")),
                 test: target
                     .map(|target| format!("make {target}"))
-                    .ok_or("its Makefile has no test target"),
+                    .ok_or("no test target in the Makefile"),
             });
         }
-        Err("it is of no kind that can be built here (Rust, Node, Python, Go, CMake, Make)".into())
+        Err("no build file of a known kind (Rust, Node, Python, Go, CMake, Make)".into())
     }
 }
 
-/// How a run ended, with its last words.
-fn ending(ran: &Ran) -> String {
+/// Why a run failed: the limit it reached, or the last line it printed.
+fn last_words(ran: &Ran) -> String {
     if let Some(why) = sandbox::limit(ran) {
         return why.to_owned();
     }
-    // Make's own word for a failure says nothing of it.
+    // The last line of make only repeats that something failed.
     let last = |text: &str| -> Option<String> {
         let mut lines = text.lines().rev().map(str::trim);
         lines.find(|line| !line.is_empty() && !line.starts_with("make")).map(quote)
     };
     let said = last(&ran.err).or_else(|| last(&ran.out));
-    said.map_or_else(|| "it said nothing".into(), |line| format!("it said {line}"))
+    said.map_or_else(|| "no output".into(), |line| format!("last output {line}"))
 }
 
 /// Folders of this machine that a program needs besides `/usr`. Asking a toolchain where it is runs
@@ -326,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_need_the_network_is_skipped_with_the_reason() {
+    fn what_cannot_be_built_is_skipped_with_the_reason() {
         for files in [
             &[("Cargo.toml", "[dependencies]\nserde = \"1\"")][..],
             &[("package.json", r#"{"scripts":{"test":"y"},"dependencies":{"a":"1"}}"#)][..],
@@ -337,6 +352,9 @@ mod tests {
                 "{files:?}"
             );
         }
-        assert!(recipe(&[("README.md", "")]).unwrap_err().contains("no kind"));
+        let test_only = recipe(&[("package.json", r#"{"scripts":{"test":"node t.js"}}"#)]).unwrap();
+        assert_eq!((test_only.build, test_only.test.is_ok()), (Err("no build script"), true));
+        assert!(recipe(&[("package.json", "{}")]).unwrap_err().contains("no build script"));
+        assert!(recipe(&[("README.md", "")]).unwrap_err().contains("known kind"));
     }
 }

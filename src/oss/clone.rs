@@ -1,5 +1,6 @@
-//! Fetches a repository with git itself: one commit, no hooks, no submodules, no filters, nobody's
-//! settings, within limits of size and time. The tree is measured before it is written out.
+//! Fetches a repository with git: one commit, without hooks, submodules, filters and settings.
+//!
+//! Size and time are limited. The tree is measured before it is written out.
 
 use std::{
     net::IpAddr,
@@ -19,39 +20,39 @@ use crate::{
     domain::{Error, Result, error::Doing},
 };
 
-/// What git may print: the names of all files of a large repository.
+/// The most output of git: the names of all files of a large repository.
 const OUTPUT: usize = 64 << 20;
 const MB: u64 = 1 << 20;
-/// A tree may be this many times larger than the pack it comes in.
-const EXPANDS: u64 = 4;
+/// How many times larger than its pack a tree may be.
+const MAX_EXPANSION: u64 = 4;
 
 /// Where a repository is fetched from.
 #[derive(Debug, Clone)]
 pub enum Origin {
     Forge(RepoUrl),
-    /// Named at the shell by whoever runs this.
+    /// A folder that was named at the shell.
     Local(PathBuf),
 }
 
-/// A repository at hand.
+/// A repository on this machine.
 pub struct Checkout {
     pub tree: PathBuf,
     pub commit: String,
-    /// Seconds since 1970: the clock that everything relative to time is judged by.
+    /// The date of the commit in seconds since 1970. Checks use it as their clock.
     pub committed: i64,
-    /// Where it really came from, redirects followed.
+    /// The address it was fetched from, after redirects.
     pub from: String,
 }
 
-/// Git, with an empty home and none of the settings of the machine.
+/// Git with an empty home and without the settings of the machine.
 pub struct Git<'a> {
     config: &'a config::Oss,
     stop: &'a AtomicBool,
-    /// A folder that is gone when the work is done.
+    /// A folder that is removed after the verification.
     work: &'a Path,
     address: String,
     protocol: &'static str,
-    /// Pins the host to the address that was checked.
+    /// The host with the IP address that was checked, for curl.
     pin: Option<String>,
 }
 
@@ -157,7 +158,7 @@ impl<'a> Git<'a> {
         )
     }
 
-    /// Runs git and gives what it printed; a failure is the outside's, told in its words.
+    /// Runs git and returns its output. The error after a failure has git's own message.
     pub fn ask(&self, folder: &Path, arguments: &[&str]) -> Result<String> {
         let ran = self.run(folder, arguments)?;
         if ran.succeeded() {
@@ -191,7 +192,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// An empty repository that knows where ours is.
+    /// Makes an empty repository with the address as its origin.
     pub fn room(&self, name: &str, bare: bool) -> Result<PathBuf> {
         let folder = self.work.join(name);
         std::fs::create_dir_all(&folder).doing("make a folder for a clone")?;
@@ -204,7 +205,7 @@ impl<'a> Git<'a> {
         Ok(folder)
     }
 
-    /// The newest commit of the default branch, written out.
+    /// Fetches the newest commit of the default branch and writes its files.
     pub fn checkout(&self) -> Result<Checkout> {
         let tree = self.room("tree", false)?;
         self.ask(
@@ -235,7 +236,7 @@ impl<'a> Git<'a> {
             .split('\0')
             .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
             .fold(0, u64::saturating_add);
-        if size > most.saturating_mul(EXPANDS) {
+        if size > most.saturating_mul(MAX_EXPANSION) {
             return Err(self.too_large());
         }
         self.ask(&tree, &["checkout", "--quiet", "--detach", "FETCH_HEAD"])?;
@@ -251,7 +252,7 @@ impl<'a> Git<'a> {
     }
 }
 
-/// Bytes below a folder, links not followed; what cannot be read counts for nothing.
+/// The bytes in a folder. Links are not followed; files that cannot be read do not count.
 pub fn folder_size(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     entries

@@ -1,7 +1,7 @@
-//! How a repository lives: commits and people in the year before its newest commit, tags, age.
+//! The activity of a repository: commits and people in the year before its newest commit, tags, age.
 //!
-//! Only commits are fetched for this, no files, and only of that year. The clock is the newest
-//! commit's own date, so that the same commit counts the same whenever it is looked at.
+//! Only the commits of that year are fetched, without files. The year ends with the newest commit, not
+//! today, so the result for a commit never changes.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::clone::{Checkout, Git};
 use crate::domain::Result;
 
 const YEAR: i64 = 365 * 86_400;
-/// Tags whose signature is looked at: the newest by version.
-const TAGS: usize = 20;
-/// Commits that are fetched where a forge cannot cut by date.
+/// The number of newest tags whose signature is checked.
+const MAX_TAGS: usize = 20;
+/// The limit of a fetch from a forge that cannot limit by date.
 const DEPTH: &str = "--depth=1000";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub struct History {
     /// In the year before the newest commit, that one included.
     pub commits: u32,
     pub contributors: u32,
-    /// Seconds since 1970: the first commit, or the oldest that was seen.
+    /// The first commit, or the oldest one fetched, in seconds since 1970.
     pub oldest: i64,
     /// Whether `oldest` is the first commit.
     pub complete: bool,
     /// By version, the newest first.
     pub tags: Vec<String>,
-    /// Of the newest tags, how many were looked at and how many carry a signature.
+    /// Of the newest tags, how many were checked and how many have a signature.
     pub signed: (usize, usize),
 }
 
@@ -48,7 +48,7 @@ pub fn read(git: &Git<'_>, checkout: &Checkout) -> Result<History> {
         let (time, email) = line.split_once(' ').unwrap_or((line, ""));
         let Ok(time) = time.parse::<i64>() else { continue };
         history.oldest = history.oldest.min(time);
-        // Robots commit too; they are nobody to ask.
+        // Bots commit too, but do not count as people.
         if (since..=checkout.committed).contains(&time) {
             history.commits += 1;
             if !email.contains("[bot]") {
@@ -73,7 +73,7 @@ fn read_tags(git: &Git<'_>, history: &mut History) -> Result<()> {
             None => history.tags.push(name.to_owned()),
         }
     }
-    let newest = &history.tags[..history.tags.len().min(TAGS)];
+    let newest = &history.tags[..history.tags.len().min(MAX_TAGS)];
     // A tag that is only a name for a commit has no room for a signature.
     let refs: Vec<String> = newest
         .iter()

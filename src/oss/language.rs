@@ -1,4 +1,4 @@
-//! The language of a repository: the one with the most bytes, of what its people wrote.
+//! The main language of a repository: the one with the most bytes, without copies of other projects.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("ipynb", "Jupyter Notebook"),
 ];
 
-/// Pages and styles come with a program; they are its language only when there is nothing else.
+/// Languages that come along with others. They are the main language only if there is nothing else.
 const LESSER: &[&str] = &["HTML", "CSS", "Shell", "Jupyter Notebook"];
 
 pub fn of_ending(ending: &str) -> Option<&'static str> {

@@ -2,16 +2,16 @@
 
 use super::tree::{File, Tree};
 
-/// The licence, and the file that says so.
+/// The licence and the file that it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Licence {
-    /// None: there is a licence file, but it is none that is known here.
+    /// None if the text of the file is not a known licence.
     pub spdx: Option<String>,
     pub file: String,
 }
 
-/// Phrases that are in a licence's text and in no other's: all of one line must be there. The first
-/// that fits is the one, so a licence stands before those it contains.
+/// Phrases that identify a licence; a text must have all of them, and none that starts with `!`. The
+/// first match wins, so a licence comes before those whose text it contains.
 const TEXTS: &[(&str, &[&str])] = &[
     ("AGPL-3.0", &["gnu affero general public license", "version 3"]),
     ("LGPL-3.0", &["gnu lesser general public license", "version 3"]),
@@ -83,7 +83,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Identifiers that a `SPDX-License-Identifier:` line may hold: nothing that is not one gets out.
+/// Whether a text is an SPDX expression. Anything else of a repository must not get into a report.
 fn is_expression(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 60
@@ -121,7 +121,7 @@ fn is_licence(file: &File) -> bool {
     fits && plain && place || place && file.path.to_uppercase().starts_with("LICENSES/")
 }
 
-/// The licence that a text is.
+/// Identifies a licence by its text.
 pub fn identify(text: &str) -> Option<String> {
     let plain: Vec<&str> = text.split_whitespace().collect();
     let plain =

@@ -1,4 +1,4 @@
-//! What a repository depends on: manifests (what it asks for) and lock files (what it gets).
+//! The dependencies of a repository: manifests (what it asks for) and lock files (what it gets).
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::tree::{File, Tree};
 
-/// One package of a lock file. `ecosystem` is OSV's word for the registry.
+/// One package of a lock file. `ecosystem` is OSV's name of the registry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Package {
     pub ecosystem: &'static str,
@@ -33,7 +33,7 @@ pub struct Dependencies {
 
 type Reader = fn(&File) -> Option<Vec<Package>>;
 
-/// Lock files by name, and who reads them.
+/// Lock files by name, with their parsers.
 const LOCKS: &[(&str, Reader)] = &[
     ("Cargo.lock", cargo),
     ("package-lock.json", npm),
@@ -50,7 +50,7 @@ const LOCKS: &[(&str, Reader)] = &[
 
 type Counter = fn(&str) -> Option<usize>;
 
-/// Manifests by name, how their dependencies are counted, and what locks them.
+/// Manifests by name, with the counter of their dependencies and their lock files.
 const MANIFESTS: &[(&str, Counter, &[&str])] = &[
     ("Cargo.toml", count_cargo, &["Cargo.lock"]),
     (

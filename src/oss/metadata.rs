@@ -1,5 +1,7 @@
-//! What a forge says of a repository: stars, description, whether it is archived. Asked only where
-//! the config names the forge's API, and worth nothing to the score; a failure leaves it unknown.
+//! Stars, description and archive state of a repository, from its forge's API.
+//!
+//! The API is asked only if the config names it. The answer does not change the score. After a
+//! failure the values stay unknown.
 
 use std::time::Duration;
 
@@ -14,11 +16,12 @@ pub struct Metadata {
     pub stars: Option<u64>,
     pub description: Option<String>,
     pub archived: Option<bool>,
-    /// The address that said so.
+    /// The address of the API that answered.
     pub from: Option<String>,
 }
 
-const LARGEST: u64 = 1 << 20;
+/// The most bytes of an answer.
+const MAX_ANSWER: u64 = 1 << 20;
 
 pub fn ask(repo: &RepoUrl, config: &config::Oss) -> Metadata {
     let Some(base) = config.api.get(&repo.host) else { return Metadata::default() };
@@ -43,13 +46,13 @@ fn read(address: &str) -> Result<Value, String> {
         .build()
         .into();
     let mut response = agent.get(address).call().map_err(|error| error.to_string())?;
-    let text = response.body_mut().with_config().limit(LARGEST).read_to_string();
+    let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string();
     let text = text.map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
 impl Metadata {
-    /// GitHub, Forgejo and GitLab each have their word for stars.
+    /// Reads an answer of GitHub, Forgejo or GitLab. Each has its own name for stars.
     fn of(value: &Value, from: String) -> Self {
         let stars = ["stargazers_count", "stars_count", "star_count"]
             .iter()

@@ -1,5 +1,5 @@
-//! Runs a program in a process group of its own, within limits of time and output, and ends the
-//! whole group when a limit is reached.
+//! Runs a program in its own process group with limits of time and output, and kills the whole group
+//! when a limit is reached.
 #![allow(unsafe_code)] // Signalling a process group is a system call that std does not offer.
 
 use std::{
@@ -12,25 +12,26 @@ use std::{
 
 use crate::domain::{Code, Error, Result};
 
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a running program is checked.
+const POLL: Duration = Duration::from_millis(20);
 
-/// What a program may use, and who can end it.
+/// The limits of a program, and what can stop it.
 pub struct Bounds<'a> {
     pub time: Duration,
-    /// Bytes kept of each of stdout and stderr: the last ones.
+    /// The last bytes of stdout and of stderr that are kept.
     pub output: usize,
-    /// Set when the process is to end with us.
+    /// Set to stop the program.
     pub stop: &'a AtomicBool,
-    /// Looks at the running program; what it says is why it must end.
+    /// Called with the process id while the program runs. Returns why the program must stop.
     pub watch: &'a mut dyn FnMut(u32) -> Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     Exited(i32),
-    /// By a signal that we did not send.
+    /// Killed by a signal of somebody else.
     Killed,
-    /// By us, and why.
+    /// Stopped by a limit, with the reason.
     Stopped(String),
 }
 
@@ -47,8 +48,7 @@ impl Ran {
     }
 }
 
-/// Runs to the end, whatever that is. An error only when the program could not be started, or
-/// everything is being stopped.
+/// Runs a program to its end. Fails only if the program cannot be started or everything is stopping.
 pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     let name = command.get_program().to_string_lossy().into_owned();
@@ -93,7 +93,7 @@ pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
             drop(child.wait());
             break End::Stopped(why);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     };
     let text = |reader: Option<JoinHandle<Vec<u8>>>| {
         let bytes = reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
@@ -106,7 +106,7 @@ pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
     Ok(ran)
 }
 
-/// Reads a pipe to its end, so that the program never waits for us, and keeps the last bytes.
+/// Reads a pipe to its end, so that the program never blocks, and keeps the last bytes.
 fn drain(mut pipe: impl Read + Send + 'static, most: usize) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();

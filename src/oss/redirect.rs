@@ -1,5 +1,7 @@
-//! Follows a forge's redirects (a repository that was renamed) one at a time, each checked as the
-//! address itself was. Git is then told to follow none, and which address to connect to.
+//! Follows the redirects of a forge, for instance of a renamed repository.
+//!
+//! Each redirect is checked like the first address. Git then follows none itself and connects to the
+//! address that was checked.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -15,8 +17,10 @@ use ureq::{
 use super::url::{Policy, RepoUrl};
 use crate::domain::{Error, Result};
 
-const MOST: usize = 5;
-const ASKED: &str = ".git/info/refs?service=git-upload-pack";
+/// The most redirects that are followed.
+const MAX_REDIRECTS: usize = 5;
+/// The first request of git, which a forge redirects like all others.
+const FIRST_REQUEST: &str = ".git/info/refs?service=git-upload-pack";
 
 /// Connects to the addresses that were checked, and to no other.
 #[derive(Debug)]
@@ -35,14 +39,14 @@ impl Resolver for Pinned {
     }
 }
 
-/// Where the repository is, and the addresses of its host.
+/// The final address of a repository, and the IP addresses of its host.
 pub fn follow(
     policy: &Policy,
     repo: &RepoUrl,
     time: Duration,
 ) -> Result<(RepoUrl, Vec<SocketAddr>)> {
     let mut repo = repo.clone();
-    for _ in 0..=MOST {
+    for _ in 0..=MAX_REDIRECTS {
         let addresses = policy.addresses(&repo)?;
         let Some(next) = ask(&repo, &addresses, time)? else { return Ok((repo, addresses)) };
         repo = policy.parse(&next).map_err(|error| {
@@ -50,10 +54,10 @@ pub fn follow(
             Error::outside(format!("`{}` redirects to a place that is not asked: {why}", repo.url))
         })?;
     }
-    Err(Error::outside(format!("`{}` redirects more than {MOST} times", repo.url)))
+    Err(Error::outside(format!("`{}` redirects more than {MAX_REDIRECTS} times", repo.url)))
 }
 
-/// The address that the forge sends us to, if it does.
+/// The address that the forge redirects to, if it does.
 fn ask(repo: &RepoUrl, addresses: &[SocketAddr], time: Duration) -> Result<Option<String>> {
     let config = ureq::Agent::config_builder()
         .timeout_global(Some(time))
@@ -64,7 +68,7 @@ fn ask(repo: &RepoUrl, addresses: &[SocketAddr], time: Duration) -> Result<Optio
         .build();
     let pinned = Pinned(addresses.to_vec());
     let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), pinned);
-    let asked = format!("{}{ASKED}", repo.url);
+    let asked = format!("{}{FIRST_REQUEST}", repo.url);
     let response = agent.get(&asked).call().map_err(|error| {
         Error::outside(format!("could not reach `{}`: {error}; is there a network?", repo.url))
             .with_source(error)

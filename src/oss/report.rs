@@ -1,5 +1,5 @@
-//! What is said of a repository: the fields of the seed first and in its order, then what they rest
-//! on.
+//! The report on a repository. Fields that other systems read come first, in their order; the
+//! evidence follows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::verdict::Verdict;
 use crate::domain::query::words;
 
 words!(
-    /// What came of building it.
+    /// The result of the build.
     BuildResult, "build result", {
         Success = "BUILD_SUCCESS",
         Failed = "BUILD_FAILED",
@@ -17,11 +17,12 @@ words!(
 );
 
 words!(
-    /// What came of its own tests.
+    /// The result of the repository's own tests.
     TestResult, "test result", { Pass = "TEST_PASS", Fail = "TEST_FAIL", Skipped = "TEST_SKIPPED" }
 );
 
-/// Fields that may be null have the schema of any value: a schema of ours names no null.
+/// A report on one commit. Fields that may be null have the schema of any value, because some
+/// clients reject a schema that names `null`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -43,6 +44,9 @@ pub struct Report {
     pub commit: String,
     pub sources: Vec<Origin>,
     pub facts: Facts,
+    /// What the report says nothing about.
+    #[serde(default)]
+    pub not_examined: Vec<String>,
 }
 
 /// One check: 0 to 10, or null when it could not be made.
@@ -57,7 +61,7 @@ pub struct CheckResult {
     pub remedy: Option<String>,
 }
 
-/// Why, and where to see it.
+/// A reason for a score, with the place where it can be seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +72,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Evidence about the repository as a whole.
     pub fn said(text: impl Into<String>) -> Self {
         Self { file: None, line: None, text: text.into() }
     }
@@ -81,13 +86,16 @@ impl Evidence {
     }
 }
 
-/// A few words of a stranger's file, fit to be quoted: no control or direction characters.
+/// Quotes a few words of a file, without control, direction and invisible characters.
 pub fn quote(text: &str) -> String {
     format!("`{}`", clean(text.trim(), 100).replace('`', "'"))
 }
 
-fn clean(text: &str, most: usize) -> String {
-    let fits = |c: &char| !c.is_control() && !super::checks::turns_direction(*c);
+/// A text without control, direction and invisible characters, cut after `most` characters.
+pub fn clean(text: &str, most: usize) -> String {
+    let fits = |c: &char| {
+        !c.is_control() && !super::code::turns_direction(*c) && !super::code::is_invisible(*c)
+    };
     let mut kept: String = text.chars().filter(fits).take(most).collect();
     if text.chars().nth(most).is_some() {
         kept.push('…');
@@ -102,7 +110,7 @@ pub struct Origin {
     pub from: String,
 }
 
-/// What was counted.
+/// Facts about the repository that are counted, not judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Facts {
@@ -127,7 +135,7 @@ pub struct Facts {
     #[schemars(with = "serde_json::Value")]
     pub latest_tag: Option<String>,
     pub dependencies: usize,
-    /// What the build and the tests said last, or why there were none.
+    /// How the build and the tests ended, or why they were skipped.
     pub build_notes: String,
     pub test_notes: String,
 }

@@ -1,10 +1,10 @@
-//! Where a stranger's code runs: bubblewrap, with no network, a read-only system, a home and a
-//! disk that exist in memory only, its own processes, and limits on all of it.
+//! The sandbox in which the code of a repository runs: bubblewrap without network, with a read-only
+//! system, a home and a disk in memory, its own processes, a system call filter and limits.
 //!
-//! A run sees `/usr`, the toolchains it needs and the checkout, all read-only; nothing of the
-//! machine's own home, sockets or other processes. Limits are held three times: by the kernel for
-//! each process, by the size of the disk in memory, and by a watch over the whole tree of
-//! processes. Ending its first process ends all of them.
+//! A run sees `/usr`, the toolchains it needs and the checkout, all read-only. It sees no home, no
+//! sockets and no other processes of the machine. Limits are enforced three times: by the kernel for
+//! each process, by the size of the disk in memory, and by a watch over the whole process tree.
+//! Killing the first process kills all of them. [`seccomp`] has the calls that are refused.
 
 use std::{
     collections::HashMap,
@@ -14,16 +14,19 @@ use std::{
     time::Duration,
 };
 
-use super::process::{self, Bounds, End, Ran};
+use super::{
+    process::{self, Bounds, End, Ran},
+    seccomp,
+};
 use crate::{
     config,
-    domain::{Result, error::Doing},
+    domain::{Error, Result, error::Doing},
 };
 
-/// Bytes kept of what a build prints.
+/// The last bytes of a build's output that are kept.
 const OUTPUT: usize = 16 << 10;
 const MB: u64 = 1 << 20;
-/// Accounts that systemd gives to services for a while: nobody's own.
+/// Account numbers that systemd reserves for services of the moment: they belong to nobody.
 const FIRST_ACCOUNT: u32 = 61_184;
 const ACCOUNTS: u32 = 4_000;
 
@@ -34,24 +37,31 @@ pub struct Shown {
     pub inside: String,
 }
 
-/// What one run may see and use.
+/// What one run in the sandbox may see and use.
 pub struct Run<'a> {
     /// The checkout; the run works on a copy of it.
     pub source: &'a Path,
-    /// A folder of ours for the little files that a run needs.
+    /// A folder for the small files that a run needs.
     pub work: &'a Path,
     pub shown: &'a [Shown],
     pub config: &'a config::Oss,
     pub stop: &'a AtomicBool,
 }
 
-/// Why there is no sandbox on this machine, if there is none.
+/// Starts bubblewrap with the filter as its descriptor 9. The shell opens it, because a descriptor
+/// that Rust opens is closed when a program starts.
+const START: &str = "exec 9<\"$0\" && exec bwrap --seccomp 9 \"$@\"";
+/// The exit code of a shell that does not find a program.
+const NOT_FOUND: i32 = 127;
+
+/// Checks that the sandbox works on this machine, or says why it does not.
 pub fn available() -> std::result::Result<(), String> {
     if !cfg!(target_os = "linux") {
         return Err("there is no sandbox on this system (bubblewrap needs Linux)".into());
     }
-    let mut command = base();
-    // Everything that a run will ask for: an older bubblewrap knows no sizes.
+    let work = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let mut command = base(work.path()).map_err(|error| error.plain().to_owned())?;
+    // Everything that a run asks for: an older bubblewrap has no `--size`.
     command.args(["--proc", "/proc", "--dev", "/dev"]);
     command.args(["--perms", "1777", "--size", "1048576", "--tmpfs", "/tmp", "--remount-ro", "/"]);
     if is_root() {
@@ -63,25 +73,34 @@ pub fn available() -> std::result::Result<(), String> {
         Bounds { time: Duration::from_secs(10), output: 2000, stop: &stop, watch: &mut |_| None };
     match process::run(&mut command, bounds) {
         Ok(ran) if ran.succeeded() => Ok(()),
+        Ok(ran) if ran.end == End::Exited(NOT_FOUND) => {
+            Err("bubblewrap (`bwrap`) is not installed".into())
+        }
         Ok(ran) => {
             let said: String =
                 ran.err.lines().last().unwrap_or("no reason given").chars().take(200).collect();
             Err(format!("the sandbox does not start here: {said}"))
         }
-        Err(_) => Err("bubblewrap (`bwrap`) is not installed".into()),
+        Err(error) => Err(error.plain().to_owned()),
     }
 }
 
-/// As root there is an account to step down to; anybody else is root of nothing but the sandbox.
+/// Whether this process is root. Root changes to an account of its own inside the sandbox; anybody
+/// else gets a user namespace.
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
-/// Namespaces and the system, read-only.
-fn base() -> Command {
-    let mut command = Command::new("bwrap");
+/// Bubblewrap with the filter, the namespaces and the read-only system.
+fn base(work: &Path) -> Result<Command> {
+    let filter = seccomp::filter()
+        .ok_or_else(|| Error::outside("there is no system call filter for this processor"))?;
+    let file = work.join("seccomp.bpf");
+    crate::vault::replace(&file, &filter)?;
+    let mut command = Command::new("sh");
     command.env_clear().env("PATH", config::search_path());
+    command.args(["-c", START]).arg(file);
     command.args([
         "--die-with-parent",
         "--new-session",
@@ -122,7 +141,7 @@ fn base() -> Command {
     for path in ["/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"] {
         command.args(["--ro-bind-try", path, path]);
     }
-    command
+    Ok(command)
 }
 
 impl Run<'_> {
@@ -132,7 +151,7 @@ impl Run<'_> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let turn = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id());
         let account = FIRST_ACCOUNT + turn % ACCOUNTS;
-        let mut command = base();
+        let mut command = base(self.work)?;
         self.show(&mut command, account)?;
         let disk = (config.disk_mb * MB).to_string();
         let shared = (config.disk_mb * MB / 8).max(MB).to_string();
@@ -228,7 +247,7 @@ impl Run<'_> {
         .to_vec()
     }
 
-    /// Why the whole tree of processes must end, if it must.
+    /// Why the process tree must be killed, if it must.
     fn over(&self, leader: u32) -> Option<String> {
         let (count, memory) = usage(leader);
         if count > self.config.processes {
@@ -239,7 +258,7 @@ impl Run<'_> {
     }
 }
 
-/// Processes below one, and the kilobytes of memory that they hold together.
+/// The number of processes below one, itself included, and their memory in kilobytes.
 fn usage(leader: u32) -> (u64, u64) {
     let Ok(entries) = std::fs::read_dir("/proc") else { return (0, 0) };
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -271,7 +290,7 @@ fn resident(pid: u32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Why a run ended early, when it was a limit that ended it.
+/// The limit that ended a run, if one did.
 pub fn limit(ran: &Ran) -> Option<&str> {
     match &ran.end {
         End::Stopped(why) => Some(why),

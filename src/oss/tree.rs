@@ -1,27 +1,36 @@
-//! The files of a checkout: walked once, in order of their paths, links never followed.
+//! The files of a checkout. They are read once, in the order of their paths; links are not followed.
 
 use std::{
+    collections::HashMap,
     fs::File as Handle,
     io::Read,
     path::{Path, PathBuf},
 };
 
+use super::code::has_rules;
 use crate::domain::{Result, error::Doing};
 
-/// A longer file is looked at by its head only.
+/// The largest file that is read whole. Of a larger one only the first [`HEAD`] bytes are read.
 const WHOLE: u64 = 1 << 20;
 const HEAD: u64 = 64 << 10;
-/// Text kept of all files together.
-const MOST_TEXT: usize = 128 << 20;
+/// The most text that is kept of all files together.
+const MAX_TEXT: usize = 128 << 20;
+/// Source code below this many bytes is hardly anything to judge.
+const LITTLE_CODE: u64 = 100;
 
+/// A checkout in memory.
 pub struct Tree {
     pub root: PathBuf,
     pub files: Vec<File>,
     pub bytes: u64,
-    /// Files whose text was not kept whole, for their size.
-    pub cut: usize,
+    /// Files whose text is not kept whole because of its size.
+    pub cut: Vec<String>,
+    /// Symbolic links. They are counted and never followed.
+    pub links: usize,
+    by_path: HashMap<String, usize>,
 }
 
+/// One file of a checkout.
 pub struct File {
     /// With `/` between its parts, from the root.
     pub path: String,
@@ -56,7 +65,7 @@ impl File {
         self.path.rsplit_once('/').map_or("", |(folders, _)| folders).split('/')
     }
 
-    /// Of a test, or of what a test reads.
+    /// Whether the file is a test, or data that a test reads.
     pub fn is_test(&self) -> bool {
         let folder = self.folders().any(|part| {
             matches!(
@@ -85,7 +94,7 @@ impl File {
             || [".test.", ".spec."].iter().any(|part| name.contains(part))
     }
 
-    /// Of others: brought along, not written here.
+    /// Whether the file is a copy of somebody else's code.
     pub fn is_vendored(&self) -> bool {
         self.folders().any(|part| {
             matches!(
@@ -100,7 +109,7 @@ impl File {
         })
     }
 
-    /// Prose and examples for people.
+    /// Whether the file is documentation or an example.
     pub fn is_prose(&self) -> bool {
         matches!(self.ending().as_str(), "md" | "markdown" | "rst" | "txt" | "adoc" | "html")
             || self.folders().any(|part| matches!(part, "docs" | "doc" | "examples" | "example"))
@@ -135,10 +144,42 @@ impl File {
 
 impl Tree {
     pub fn read(root: &Path) -> Result<Self> {
-        let mut tree = Self { root: root.to_path_buf(), files: Vec::new(), bytes: 0, cut: 0 };
+        let mut tree = Self {
+            root: root.to_path_buf(),
+            files: Vec::new(),
+            bytes: 0,
+            cut: Vec::new(),
+            links: 0,
+            by_path: HashMap::new(),
+        };
         let mut kept = 0;
         tree.walk(root, "", &mut kept)?;
+        tree.index();
         Ok(tree)
+    }
+
+    fn index(&mut self) {
+        let paths = self.files.iter().enumerate().map(|(at, file)| (file.path.clone(), at));
+        self.by_path = paths.collect();
+    }
+
+    /// A file by its exact path.
+    pub fn exact(&self, path: &str) -> Option<&File> {
+        self.by_path.get(path).and_then(|at| self.files.get(*at))
+    }
+
+    /// Bytes of source code, scripts and manifests that the project's own people wrote.
+    pub fn code_bytes(&self) -> u64 {
+        let code = |file: &&File| {
+            let script = file.text().starts_with("#!") || file.name().ends_with("akefile");
+            file.text.is_some() && !file.is_prose() && (script || has_rules(&file.ending()))
+        };
+        self.own().filter(code).map(|file| file.size).sum()
+    }
+
+    /// Whether there is enough code for its judgement to mean something.
+    pub fn has_code(&self) -> bool {
+        self.code_bytes() >= LITTLE_CODE
     }
 
     fn walk(&mut self, folder: &Path, prefix: &str, kept: &mut usize) -> Result<()> {
@@ -156,13 +197,15 @@ impl Tree {
             if metadata.is_dir() {
                 self.walk(&entry.path(), &path, kept)?;
             } else if metadata.is_file() {
-                self.take(&entry.path(), path, &metadata, kept)?;
+                self.add_file(&entry.path(), path, &metadata, kept)?;
+            } else {
+                self.links += 1;
             }
         }
         Ok(())
     }
 
-    fn take(
+    fn add_file(
         &mut self,
         place: &Path,
         path: String,
@@ -181,11 +224,11 @@ impl Tree {
             *to = *from;
         }
         let text = as_text(bytes, size > most);
-        let fits = text.as_ref().is_none_or(|text| *kept + text.len() <= MOST_TEXT);
+        let fits = text.as_ref().is_none_or(|text| *kept + text.len() <= MAX_TEXT);
         let text = text.map(|text| if fits { text } else { String::new() });
         *kept += text.as_ref().map_or(0, String::len);
         if text.is_some() && (!fits || size > most) {
-            self.cut += 1;
+            self.cut.push(path.clone());
         }
         self.bytes += size;
         let executable = metadata.permissions().mode() & 0o111 != 0;
@@ -249,7 +292,10 @@ pub mod tests {
             .collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let bytes = files.iter().map(|file| file.size).sum();
-        Tree { root: PathBuf::new(), files, bytes, cut: 0 }
+        let (cut, by_path) = (Vec::new(), HashMap::new());
+        let mut tree = Tree { root: PathBuf::new(), files, bytes, cut, links: 0, by_path };
+        tree.index();
+        tree
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Which addresses may be asked: https, an allowed host, a public address, no credentials. A host
-//! that the owner trusts by name may be on their own network.
+//! The addresses that may be fetched: https, an allowed host, a public IP address, no credentials.
+//!
+//! A host that the owner trusts by name may be in a private network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
@@ -10,18 +11,18 @@ use crate::{
     domain::{Error, Result},
 };
 
-/// The longest address that is looked at.
-const LONGEST: usize = 2000;
+/// The longest address that is parsed.
+const MAX_LENGTH: usize = 2000;
 
-/// A repository at a forge, in its one spelling: no `.git`, no page inside it, no query.
+/// A repository at a forge in canonical form: no `.git`, no page inside it, no query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepoUrl {
     pub url: String,
     pub host: String,
     pub port: u16,
-    /// `owner/name`, or with groups between them.
+    /// `owner/name`, perhaps with groups between them.
     pub path: String,
-    /// Named in `trusted_hosts`.
+    /// Whether the host is in `trusted_hosts`.
     pub trusted: bool,
 }
 
@@ -34,13 +35,13 @@ impl RepoUrl {
         self.url.starts_with("http://")
     }
 
-    /// What reports are stored under: forges take any case for the same repository.
+    /// The key of its reports. Forges ignore case, so the key is in lower case.
     pub fn key(&self) -> String {
         self.url.to_lowercase()
     }
 }
 
-/// Who may be asked.
+/// The hosts that may be asked.
 #[derive(Debug, Clone)]
 pub struct Policy {
     allowed: Vec<String>,
@@ -58,9 +59,9 @@ impl Policy {
         if text.is_empty() {
             return Err(Error::invalid_params("repo_url is empty; write https://HOST/OWNER/NAME"));
         }
-        if text.len() > LONGEST {
+        if text.len() > MAX_LENGTH {
             return Err(Error::invalid_params(format!(
-                "repo_url has more than {LONGEST} characters; write https://HOST/OWNER/NAME"
+                "repo_url has more than {MAX_LENGTH} characters; write https://HOST/OWNER/NAME"
             )));
         }
         let shown = shown(text);
@@ -123,7 +124,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Where the host is, by now. One private address among them is enough to refuse.
+    /// Resolves the host. One private address among the results is enough to refuse it.
     pub fn addresses(&self, repo: &RepoUrl) -> Result<Vec<SocketAddr>> {
         let host = repo.host.trim_start_matches('[').trim_end_matches(']');
         let found: Vec<SocketAddr> = (host, repo.port)
@@ -168,7 +169,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The repository's own path, whichever of its pages the address names.
+/// The path of the repository, whichever of its pages an address names.
 fn repository_path(host: &str, url: &Url) -> Option<String> {
     let mut parts: Vec<&str> = url.path_segments()?.filter(|part| !part.is_empty()).collect();
     // GitLab has groups in groups, and writes `/-/` before a page.
@@ -188,8 +189,7 @@ fn repository_path(host: &str, url: &Url) -> Option<String> {
     (parts.len() >= 2 && parts.iter().all(fits)).then(|| parts.join("/"))
 }
 
-/// What a report on this address would be stored under; for a link that somebody saved, which may
-/// be of any kind.
+/// The key of the reports on a saved link; None if the link is no repository.
 pub fn key(link: &str) -> Option<String> {
     let url = Url::parse(link.trim()).ok()?;
     let scheme = match url.scheme() {
@@ -202,7 +202,7 @@ pub fn key(link: &str) -> Option<String> {
     Some(format!("{scheme}://{}/{path}", host_and_port(&url, host)).to_lowercase())
 }
 
-/// Whether an address is out in the world.
+/// Whether an IP address is in the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

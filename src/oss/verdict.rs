@@ -1,133 +1,168 @@
-//! From score and alarms to one word, and the reasons in words.
+//! From score and alarms to a verdict, with the reasons in words.
 
 use super::{
-    build::Built,
+    build::BuildOutcome,
+    checks::Alarm,
     report::{BuildResult, CheckResult, Facts, TestResult},
 };
 use crate::domain::{Timestamp, query::words};
 
 words!(
-    /// Whether to try it.
+    /// Whether to try a repository. The words are fixed by the systems that read reports; text for
+    /// people uses [`Verdict::headline`], because no check can prove that code is safe.
     Verdict, "verdict", { Safe = "SAFE", Verify = "VERIFY", Caution = "CAUTION", Avoid = "AVOID" }
 );
 
-/// The least score of each verdict; below the last it is `AVOID`.
-pub const LEAST: &[(u8, Verdict)] =
+impl Verdict {
+    /// The place of a verdict from good (0) to bad (3).
+    pub fn rank(self) -> usize {
+        Self::ALL.iter().position(|verdict| *verdict == self).unwrap_or(0)
+    }
+
+    /// The verdict for people.
+    pub fn headline(self, checks: &[CheckResult]) -> String {
+        let made = checks.iter().filter(|check| check.score.is_some()).count();
+        match self {
+            Self::Safe => format!("no red flags found ({made} of {} checks)", checks.len()),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The lowest score of each verdict. Below the last one the verdict is `AVOID`.
+const LOWEST_SCORES: &[(u8, Verdict)] =
     &[(80, Verdict::Safe), (60, Verdict::Verify), (40, Verdict::Caution)];
 
 const TWO_YEARS: i64 = 2 * 365 * 86_400_000;
+/// Alarms that the notes name. The checks have them all.
+const SHOWN_ALARMS: usize = 5;
 
 /// Everything that a verdict rests on.
-pub struct Grounds<'a> {
+pub struct VerdictInput<'a> {
     pub score: u8,
     pub checks: &'a [CheckResult],
-    /// Hard stops.
-    pub alarms: &'a [String],
-    pub built: &'a Built,
+    pub alarms: &'a [Alarm],
+    pub build: &'a BuildOutcome,
     pub facts: &'a Facts,
     pub licence: Option<&'a str>,
     pub language: Option<&'a str>,
-    /// When the newest commit was made, and when this is said.
+    /// When the newest commit was made.
     pub committed: Timestamp,
     pub now: Timestamp,
-    /// Files whose text was too long to be read whole.
-    pub cut: usize,
+    /// Bytes of source code, when there is too little to judge.
+    pub little_code: Option<u64>,
+    pub not_examined: &'a [String],
 }
 
-impl Grounds<'_> {
+impl VerdictInput<'_> {
     /// The verdict, and the notes that explain it.
     pub fn judge(&self) -> (Verdict, String) {
-        let by_score = LEAST.iter().find(|(least, _)| self.score >= *least);
+        let by_score = LOWEST_SCORES.iter().find(|(lowest, _)| self.score >= *lowest);
         let mut verdict = by_score.map_or(Verdict::Avoid, |(_, verdict)| *verdict);
-        let mut reasons = Vec::new();
-        for (most, why) in self.ceilings() {
-            if rank(most) > rank(verdict) {
-                verdict = most;
-            }
-            reasons.push(why);
+        if self.little_code.is_some() {
+            // A low score of an empty repository speaks for nothing, and neither does a high one.
+            verdict = Verdict::Verify;
         }
-        (verdict, self.words(verdict, &reasons))
+        let mut reasons: Vec<String> = Vec::new();
+        for (ceiling, reason) in self.ceilings() {
+            if ceiling.rank() > verdict.rank() {
+                verdict = ceiling;
+            }
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        (verdict, self.notes(verdict, &reasons))
     }
 
-    /// Reasons that hold a verdict down, whatever the score. What depends on today or on this
-    /// machine is here and not in the score.
+    /// Reasons that limit the verdict, whatever the score. Reasons that depend on today or on this
+    /// machine are here and not in the score.
     fn ceilings(&self) -> Vec<(Verdict, String)> {
-        let mut found: Vec<(Verdict, String)> =
-            self.alarms.iter().map(|alarm| (Verdict::Avoid, alarm.clone())).collect();
+        let mut alarms: Vec<&Alarm> = self.alarms.iter().collect();
+        alarms.sort_by_key(|alarm| std::cmp::Reverse(alarm.ceiling.rank()));
+        let mut found: Vec<(Verdict, String)> = alarms
+            .iter()
+            .take(SHOWN_ALARMS)
+            .map(|alarm| (alarm.ceiling, alarm.text.clone()))
+            .collect();
         let zero = |name: &str| {
             self.checks.iter().any(|check| check.name == name && check.score == Some(0))
         };
-        if zero("vulnerabilities") {
-            found
-                .push((Verdict::Caution, "several dependencies have known vulnerabilities".into()));
+        let mut add = |fits: bool, ceiling: Verdict, reason: String| {
+            if fits {
+                found.push((ceiling, reason));
+            }
+        };
+        add(
+            zero("vulnerabilities"),
+            Verdict::Caution,
+            "several dependencies have known vulnerabilities".into(),
+        );
+        add(zero("obfuscated"), Verdict::Caution, "it hides what its code does".into());
+        add(zero("dangerous-ci"), Verdict::Caution, "strangers can take over its pipelines".into());
+        add(zero("licence"), Verdict::Verify, "it has no licence".into());
+        if let Some(bytes) = self.little_code {
+            let files = self.facts.files;
+            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            let reason =
+                format!("there is hardly any code to judge ({files}, {bytes} bytes of code)");
+            add(true, Verdict::Verify, reason);
         }
-        if zero("obfuscated") {
-            found.push((Verdict::Caution, "it hides what its code does".into()));
+        if let Some(limit) = &self.build.limit {
+            add(true, Verdict::Caution, limit.clone());
         }
-        if zero("dangerous-ci") {
-            found.push((Verdict::Caution, "its pipelines can be taken over by a stranger".into()));
-        }
-        if zero("licence") {
-            found.push((Verdict::Verify, "it has no licence".into()));
-        }
-        if let Some(limit) = &self.built.limit {
-            found.push((Verdict::Caution, limit.clone()));
-        }
-        if self.built.build == BuildResult::Failed {
-            found.push((Verdict::Verify, "it does not build here".into()));
-        }
-        if self.built.test == TestResult::Fail {
-            found.push((Verdict::Verify, "its tests fail here".into()));
-        }
-        if self.facts.archived == Some(true) {
-            found.push((Verdict::Verify, "its authors have archived it".into()));
-        }
-        if self.now.0 - self.committed.0 > TWO_YEARS {
-            let date = self.committed.date();
-            found.push((Verdict::Verify, format!("its newest commit is of {date}")));
-        }
+        add(
+            self.build.build == BuildResult::Failed,
+            Verdict::Verify,
+            "its build fails here".into(),
+        );
+        add(self.build.test == TestResult::Fail, Verdict::Verify, "its tests fail here".into());
+        add(self.facts.archived == Some(true), Verdict::Verify, "its authors archived it".into());
+        let old = self.now.0 - self.committed.0 > TWO_YEARS;
+        add(old, Verdict::Verify, format!("its newest commit is from {}", self.committed.date()));
         found
     }
 
-    fn words(&self, verdict: Verdict, reasons: &[String]) -> String {
+    fn notes(&self, verdict: Verdict, reasons: &[String]) -> String {
         let what = match (self.language, self.licence) {
-            (Some(language), Some(licence)) => format!("{language}, under {licence}."),
-            (Some(language), None) => format!("{language}, under no licence that is known here."),
-            (None, Some(licence)) => format!("Under {licence}."),
-            (None, None) => "Neither its language nor its licence is known here.".into(),
+            (Some(language), Some(licence)) => format!("{language}, {licence} licence."),
+            (Some(language), None) => format!("{language}, no known licence."),
+            (None, Some(licence)) => format!("Unknown language, {licence} licence."),
+            (None, None) => "Unknown language, no known licence.".into(),
         };
         let advice = match verdict {
-            Verdict::Safe => "Nothing speaks against trying it.",
-            Verdict::Verify => "Look at the points below before you rely on it.",
-            Verdict::Caution => "Try it only in a sandbox, and read what is named below first.",
-            Verdict::Avoid => "Do not install or run it.",
+            Verdict::Safe => format!(
+                "{}. That is no proof: review what matters to you.",
+                verdict.headline(self.checks)
+            ),
+            Verdict::Verify => "check the points below before you rely on it.".into(),
+            Verdict::Caution => "try it only in a sandbox, and read the points below first.".into(),
+            Verdict::Avoid => "do not install or run it.".into(),
         };
         let mut notes = vec![what, format!("Score {} of 100: {advice}", self.score)];
         if !reasons.is_empty() {
-            notes.push(format!("Because {}.", reasons.join("; ")));
+            notes.push(format!("Reasons: {}.", reasons.join("; ")));
         }
-        notes.push(format!("Build: {}. Tests: {}.", self.built.build_notes, self.built.test_notes));
-        let weak: Vec<&str> = self.weak().map(|check| check.name.as_str()).collect();
+        notes.push(format!("Build: {}. Tests: {}.", self.build.build_notes, self.build.test_notes));
+        let weak: Vec<&str> = self.weakest().map(|check| check.name.as_str()).collect();
         if !weak.is_empty() {
-            notes.push(format!("Weakest: {}.", weak.join(", ")));
+            notes.push(format!("Weakest checks: {}.", weak.join(", ")));
         }
-        let unseen: Vec<&str> = self
+        let unchecked: Vec<&str> = self
             .checks
             .iter()
             .filter(|check| check.score.is_none())
             .map(|check| check.name.as_str())
             .collect();
-        if !unseen.is_empty() {
-            notes.push(format!("The score does not know of: {} (not checked).", unseen.join(", ")));
+        if !unchecked.is_empty() {
+            notes.push(format!("Not checked, and not in the score: {}.", unchecked.join(", ")));
         }
-        if self.cut > 0 {
-            notes.push(format!("{} large files were read in part only.", self.cut));
-        }
+        notes.push(format!("Not examined: {}.", self.not_examined.join("; ")));
         notes.join(" ")
     }
 
-    /// What cost the most, first.
-    fn weak(&self) -> impl Iterator<Item = &CheckResult> {
+    /// The checks that cost the most points, the worst first.
+    fn weakest(&self) -> impl Iterator<Item = &CheckResult> {
         let cost = |check: &CheckResult| {
             check.score.map_or(0, |score| u32::from(check.weight) * u32::from(10 - score))
         };
@@ -136,8 +171,4 @@ impl Grounds<'_> {
         weak.sort_by_key(|check| std::cmp::Reverse(cost(check)));
         weak.into_iter().take(4)
     }
-}
-
-fn rank(verdict: Verdict) -> usize {
-    Verdict::ALL.iter().position(|one| *one == verdict).unwrap_or(0)
 }

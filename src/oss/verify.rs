@@ -1,5 +1,5 @@
-//! The whole way from an address to a report. Everything it makes lies in one folder, which is gone
-//! when it ends, however it ends.
+//! Makes a report: fetch, read, check, build, judge. All files of one verification are in one folder,
+//! which is removed when it ends, also after an error.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,12 +14,12 @@ use super::{
     build::Builder,
     checks::{self, Subject},
     clone::{self, Checkout, Git},
-    history, language, licence, lockfiles,
+    coverage, history, language, licence, lockfiles,
     metadata::{self, Metadata},
     report::{Facts, Origin, Report},
     tree::Tree,
     url::RepoUrl,
-    verdict::Grounds,
+    verdict::VerdictInput,
     vulnerabilities::{self, Known},
 };
 use crate::{
@@ -28,16 +28,16 @@ use crate::{
 };
 
 const PREFIX: &str = "oss-";
-/// A folder that a killed process left behind is taken away after this long.
+/// The age at which a folder that a killed process left behind is removed.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 /// Steps that progress counts.
 const STEPS: u64 = 6;
 
-/// What to look at.
+/// The repository to report on.
 #[derive(Debug, Clone)]
 pub enum Target {
     Forge(RepoUrl),
-    /// From the shell only.
+    /// A folder of this machine. Only the shell may name one.
     Local(PathBuf),
 }
 
@@ -59,7 +59,7 @@ impl Target {
         }
     }
 
-    /// What its reports are stored under.
+    /// The key of its reports in the store.
     pub fn key(&self) -> String {
         match self {
             Target::Forge(repo) => repo.key(),
@@ -68,7 +68,7 @@ impl Target {
     }
 }
 
-/// One verification.
+/// Makes one report.
 pub struct Verification {
     pub config: config::Oss,
     /// Where clones are made.
@@ -86,9 +86,9 @@ impl Verification {
             .tempdir_in(&self.folder)
             .doing("make a folder for a clone")?;
         let report = self.verify(target, work.path(), progress);
-        // A failure to clean up is worth a word, not the report.
+        // A failure to clean up must not cost the report.
         if let Err(error) = work.close() {
-            tracing::warn!(%error, "could not take away a clone");
+            tracing::warn!(%error, "could not remove a clone");
         }
         report
     }
@@ -109,7 +109,7 @@ impl Verification {
             Err(error) if error.code == Code::Outside => Err(error.message),
             Err(error) => return Err(error),
         };
-        tell(3, "looking at its files");
+        tell(3, "reading its files");
         let tree = Tree::read(&checkout.tree)?;
         let dependencies = lockfiles::read(&tree);
         let vulnerabilities = vulnerabilities::look(&dependencies.packages, &self.config.osv);
@@ -134,22 +134,24 @@ impl Verification {
             tell(step.get(), what);
         })?;
         let score = checks::score(&checks);
+        let not_examined = coverage::not_examined(&subject.tree, &subject.dependencies);
         let language = language::main(&subject.tree);
         let licence = subject.licence.as_ref().and_then(|licence| licence.spdx.clone());
         let mut facts = facts(&subject, &checkout, &metadata);
         facts.build_notes.clone_from(&built.build_notes);
         facts.test_notes.clone_from(&built.test_notes);
-        let (verdict, notes) = Grounds {
+        let (verdict, notes) = VerdictInput {
             score,
             checks: &checks,
             alarms: &alarms,
-            built: &built,
+            build: &built,
             facts: &facts,
             licence: licence.as_deref(),
             language: language.as_deref(),
             committed: Timestamp(checkout.committed * 1000),
             now,
-            cut: subject.tree.cut,
+            little_code: (!subject.tree.has_code()).then(|| subject.tree.code_bytes()),
+            not_examined: &not_examined,
         }
         .judge();
         tell(STEPS, "done");
@@ -169,6 +171,7 @@ impl Verification {
             sources: sources(&subject, &checkout, &metadata),
             commit: checkout.commit,
             facts,
+            not_examined,
         })
     }
 
@@ -215,7 +218,7 @@ fn sources(subject: &Subject, checkout: &Checkout, metadata: &Metadata) -> Vec<O
     sources
 }
 
-/// Takes away what a process that was killed left behind long ago.
+/// Removes the folders that killed processes left behind.
 fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

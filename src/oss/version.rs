@@ -1,5 +1,5 @@
-//! Which of two versions is the older, near enough for every registry: numbers first, then the
-//! words of a pre-release.
+//! Compares versions, well enough for every registry: numbers first, then the words of a
+//! pre-release.
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,6 @@
-//! Known vulnerabilities of locked packages, by OSV: an endpoint that answers, or a folder with its
-//! records. Where neither is set, or it fails, nothing is known, and that is said.
+//! Known vulnerabilities of locked packages, from an OSV endpoint or a folder of OSV records.
+//!
+//! If neither is set, or it fails, the check is not made and the report says why.
 
 use std::{
     cmp::Ordering,
@@ -13,17 +14,17 @@ use serde_json::{Value, json};
 
 use super::{lockfiles::Package, version::compare};
 
-/// Packages in one question to an endpoint.
+/// Packages in one request to an endpoint.
 const BATCH: usize = 500;
-/// One record, and one answer.
-const LARGEST: u64 = 32 << 20;
+/// The most bytes of one record or one answer.
+const MAX_BYTES: u64 = 32 << 20;
 
-/// What is known of the packages.
+/// The known vulnerabilities of the packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Known {
-    /// And why.
+    /// Why the check was not made.
     NotChecked(String),
-    /// A package and the ids of what is wrong with it.
+    /// Each vulnerable package with the ids of its vulnerabilities.
     Checked { by: String, found: Vec<(Package, Vec<String>)> },
 }
 
@@ -67,7 +68,7 @@ fn ask(packages: &[Package], base: &str) -> Result<Found, String> {
         if !response.status().is_success() {
             return Err(format!("`{endpoint}` answered {}", response.status().as_u16()));
         }
-        let text = response.body_mut().with_config().limit(LARGEST).read_to_string();
+        let text = response.body_mut().with_config().limit(MAX_BYTES).read_to_string();
         let text = text.map_err(|error| format!("`{endpoint}` did not answer whole: {error}"))?;
         let answer: Value = serde_json::from_str(&text).unwrap_or_default();
         let results = answer["results"].as_array().filter(|results| results.len() == part.len());
@@ -140,7 +141,7 @@ fn walk(folder: &Path, take: &mut dyn FnMut(&str)) {
                 let Ok(file) = archive.by_index(number) else { continue };
                 let mut text = String::new();
                 if file.name().is_ok_and(|name| name.ends_with(".json"))
-                    && file.take(LARGEST).read_to_string(&mut text).is_ok()
+                    && file.take(MAX_BYTES).read_to_string(&mut text).is_ok()
                 {
                     take(&text);
                 }

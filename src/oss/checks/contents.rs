@@ -1,7 +1,8 @@
-//! What is in the files themselves: programs, hidden code, dangerous calls.
+//! Programs in the tree, and calls in the sources that need care.
 
 use super::{Outcome, Subject};
 use crate::oss::{
+    code::Source,
     report::{Evidence, quote},
     tree::File,
 };
@@ -11,12 +12,12 @@ pub fn binaries(subject: &Subject) -> Outcome {
     let mut worth = 0;
     for file in &subject.tree.files {
         let Some(kind) = program(file) else { continue };
-        // What a test reads does less harm than what an install runs.
+        // A program among test data does less harm than one that an install runs.
         worth += if file.is_test() { 1 } else { 4 };
         evidence.push(Evidence::in_file(&file.path, format!("{kind}, {} bytes", file.size)));
     }
     match worth {
-        0 => Outcome::good("no programs and no libraries are in the tree"),
+        0 => Outcome::good("there are no programs and no libraries in the tree"),
         1..=3 => Outcome::new(8, evidence),
         4..=7 => Outcome::new(5, evidence),
         8..=15 => Outcome::new(3, evidence),
@@ -59,98 +60,7 @@ fn program(file: &File) -> Option<&'static str> {
     (ending == "pyc" && file.text.is_none()).then_some("compiled Python")
 }
 
-/// Characters that make a line read in another order than it runs.
-pub fn turns_direction(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-const JAVASCRIPT: &[&str] = &["js", "mjs", "cjs", "jsx", "ts", "tsx"];
-const PYTHON: &[&str] = &["py"];
-const PHP: &[&str] = &["php"];
-
-/// What hides, by language: the same words in a string of another one hide nothing.
-const HIDDEN: &[(&[&str], &str, &str)] = &[
-    (JAVASCRIPT, "eval(atob(", "a decoded string is run"),
-    (JAVASCRIPT, "eval(buffer.from(", "a decoded string is run"),
-    (JAVASCRIPT, "new function(atob(", "a decoded string is run"),
-    (JAVASCRIPT, "eval(function(p,a,c,k,e", "a packed script"),
-    (JAVASCRIPT, "eval(unescape(", "a decoded string is run"),
-    (JAVASCRIPT, "eval(string.fromcharcode(", "a decoded string is run"),
-    (PYTHON, "exec(base64.b64decode", "a decoded string is run"),
-    (PYTHON, "exec(zlib.decompress", "a packed script"),
-    (PYTHON, "exec(marshal.loads", "a packed script"),
-    (PYTHON, "exec(bytes.fromhex", "a decoded string is run"),
-    (PHP, "eval(base64_decode(", "a decoded string is run"),
-    (PHP, "eval(gzinflate(", "a packed script"),
-];
-
-const SCRIPTS: &[&str] = &[
-    "js", "mjs", "cjs", "jsx", "ts", "tsx", "py", "php", "rb", "pl", "sh", "ps1", "rs", "go",
-    "java", "c", "cc", "cpp", "h", "cs", "kt", "swift", "lua",
-];
-
-pub fn obfuscated(subject: &Subject) -> Outcome {
-    let (mut hidden, mut minified) = (Vec::new(), Vec::new());
-    for file in subject.tree.own().filter(|file| SCRIPTS.contains(&file.ending().as_str())) {
-        if let Some(found) = hides(file) {
-            hidden.push(found);
-        } else if matches!(file.ending().as_str(), "js" | "mjs" | "cjs") && is_minified(file) {
-            minified.push(Evidence::in_file(&file.path, "minified: it cannot be reviewed"));
-        }
-    }
-    let score = match (hidden.len(), minified.len()) {
-        (0, 0) => return Outcome::good("the sources can be read"),
-        (0, 1..=3) => 8,
-        (0, _) => 5,
-        (1, _) => 2,
-        _ => 0,
-    };
-    hidden.append(&mut minified);
-    Outcome::new(score, hidden)
-}
-
-fn hides(file: &File) -> Option<Evidence> {
-    let mut made_up = 0;
-    let ending = file.ending();
-    for (number, line) in file.lines() {
-        if line.chars().any(turns_direction) {
-            return Some(Evidence::at(
-                &file.path,
-                number,
-                "direction characters: the line reads in another order than it runs",
-            ));
-        }
-        let lower = line.to_lowercase().replace("( ", "(");
-        let found = HIDDEN
-            .iter()
-            .find(|(endings, word, _)| endings.contains(&ending.as_str()) && begins(&lower, word));
-        if let Some((_, _, what)) = found {
-            return Some(Evidence::at(&file.path, number, format!("{what}: {}", quote(line))));
-        }
-        if line.matches("\\x").count() > 200 {
-            return Some(Evidence::at(&file.path, number, "a long run of escaped bytes"));
-        }
-        made_up += line.matches("_0x").count();
-        if made_up > 40 {
-            return Some(Evidence::at(&file.path, number, "names made by an obfuscator"));
-        }
-    }
-    None
-}
-
-/// Whether a text holds words that do not go on from another.
-fn begins(text: &str, words: &str) -> bool {
-    text.match_indices(words).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
-    })
-}
-
-fn is_minified(file: &File) -> bool {
-    let lines = file.text().lines().count().max(1);
-    file.size > 5000 && file.text().len() / lines > 400
-}
-
-/// Calls that deserve a look, by ending.
+/// Calls that need a review, by the ending of the file.
 const CALLS: &[(&[&str], &[&str])] = &[
     (&["rs"], &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "transmute("]),
     (
@@ -189,24 +99,15 @@ pub fn unsafe_code(subject: &Subject) -> Outcome {
         else {
             continue;
         };
-        for (number, line) in file.lines() {
+        for (number, line) in Source::read(file).numbered() {
             lines += 1;
-            let bare = line.trim_start();
-            if bare.starts_with("//")
-                || bare.starts_with('#') && !bare.starts_with("#[")
-                || bare.starts_with('*')
-            {
-                continue;
-            }
             if let Some(call) = calls.iter().find(|call| calls_it(line, call)) {
                 evidence.push(Evidence::at(&file.path, number, quote(call)));
             }
         }
     }
     if lines == 0 {
-        return Outcome::not_checked(
-            "there is no source code in a language that is understood here",
-        );
+        return Outcome::not_checked("there is no source code in a language with rules");
     }
     let thousandths = evidence.len() * 1000 / lines.max(100);
     let score = match (evidence.len(), thousandths) {
@@ -247,22 +148,6 @@ mod tests {
         let found = binaries(&all);
         assert_eq!(found.score, Some(5));
         assert!(found.evidence.iter().any(|e| e.file.as_deref() == Some("tool")));
-    }
-
-    #[test]
-    fn hidden_code_is_seen() {
-        for (name, text) in [
-            ("a.js", "let x = 1;\neval(atob('YWxlcnQoMSk='))\n"),
-            ("a.py", "x = 1\nexec( base64.b64decode(blob))\n"),
-            ("a.rs", "fn main() {\n// admin\u{202e} only\n}\n"),
-        ] {
-            let found = obfuscated(&subject(&[(name, text)]));
-            assert_eq!((found.score, found.evidence[0].line), (Some(2), Some(2)), "{name}");
-        }
-        let minified = "var a=1;".repeat(2000);
-        assert_eq!(obfuscated(&subject(&[("dist/a.js", &minified)])).score, Some(8));
-        assert_eq!(obfuscated(&subject(&[("vendor/a.js", &minified)])).score, Some(10));
-        assert_eq!(obfuscated(&subject(&[("a.js", "retrieval(atob(x))")])).score, Some(10));
     }
 
     #[test]

@@ -1,18 +1,24 @@
-//! What is looked at, with its weight, after the ideas of OpenSSF Scorecard.
+//! The checks and their weights, after the ideas of OpenSSF Scorecard.
 //!
-//! One table. Each check gives 0 (bad) to 10 (good) with its evidence, or nothing where it cannot
-//! be made; what was not seen does not count, and the report says so. A check looks at one commit
-//! and at nothing that changes by itself: the same commit gets the same score.
+//! All checks are in one table, [`CHECKS`]. Each gives 0 (bad) to 10 (good) with its evidence, or no
+//! score where it cannot be made. A check without a score does not count, and the report names it. A
+//! check reads one commit and nothing that changes with time, so the same commit gets the same score.
 
+mod autorun;
 mod contents;
+mod credentials;
 mod dependencies;
-mod install;
+mod evaluated;
+mod links;
+mod network;
+mod obfuscated;
 mod pipelines;
 mod project;
 mod secrets;
 mod shell;
+mod theft;
 
-pub use contents::turns_direction;
+pub use obfuscated::is_minified;
 #[cfg(test)]
 use tests::subject;
 
@@ -22,45 +28,55 @@ use super::{
     lockfiles::Dependencies,
     report::{CheckResult, Evidence},
     tree::Tree,
+    verdict::Verdict,
     vulnerabilities::Known,
 };
 
-/// Pieces of evidence kept for one check.
-const MOST_EVIDENCE: usize = 5;
+/// Pieces of evidence that a report has for one check.
+const MAX_EVIDENCE: usize = 5;
 
-/// A repository as the checks see it.
+/// What the checks read.
 pub struct Subject {
     pub tree: Tree,
     pub licence: Option<Licence>,
     pub dependencies: Dependencies,
-    /// Or why it is not known.
+    /// The history, or why it is not known.
     pub history: Result<History, String>,
     pub vulnerabilities: Known,
 }
 
-/// A line of the table.
+/// A row of the table.
 pub struct Check {
     pub name: &'static str,
     pub weight: u8,
-    /// For people: `docs/oss-report.md` repeats it.
+    /// What the check reads. `docs/oss-report.md` repeats it.
     pub looks_at: &'static str,
     pub remedy: &'static str,
+    /// What the check must find bad before it says something about a repository without code.
+    needs_code: bool,
     look: fn(&Subject) -> Outcome,
 }
 
-/// What one check found.
+/// A reason against a repository that the score cannot make up for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alarm {
+    /// The best verdict that it allows.
+    pub ceiling: Verdict,
+    pub text: String,
+}
+
+/// The result of one check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// 0 to 10; None when the check could not be made.
     pub score: Option<u8>,
     pub evidence: Vec<Evidence>,
-    /// A reason to stop, whatever the score.
-    pub alarm: Option<String>,
+    pub alarms: Vec<Alarm>,
 }
 
 impl Outcome {
     fn new(score: u8, evidence: Vec<Evidence>) -> Self {
-        Self { score: Some(score.min(10)), evidence, alarm: None }
+        Self { score: Some(score.min(10)), evidence, alarms: Vec::new() }
     }
 
     fn good(text: impl Into<String>) -> Self {
@@ -75,12 +91,12 @@ impl Outcome {
         Self {
             score: None,
             evidence: vec![Evidence::said(format!("not checked: {why}"))],
-            alarm: None,
+            alarms: Vec::new(),
         }
     }
 
-    fn alarm(mut self, why: Option<String>) -> Self {
-        self.alarm = why;
+    fn alarms(mut self, alarms: Vec<Alarm>) -> Self {
+        self.alarms = alarms;
         self
     }
 }
@@ -92,6 +108,7 @@ pub const CHECKS: &[Check] = &[
         weight: 5,
         looks_at: "the text of `LICENSE`, `COPYING` and `LICENSES/`, matched with known licences (SPDX)",
         remedy: "ask the authors for a licence file with a standard text before you use the code",
+        needs_code: false,
         look: project::licence,
     },
     Check {
@@ -99,6 +116,7 @@ pub const CHECKS: &[Check] = &[
         weight: 3,
         looks_at: "`SECURITY.md` in the root, `.github` or `docs`, and whether it says whom to tell",
         remedy: "add a `SECURITY.md` that says how to report a vulnerability",
+        needs_code: false,
         look: project::security_policy,
     },
     Check {
@@ -106,6 +124,7 @@ pub const CHECKS: &[Check] = &[
         weight: 4,
         looks_at: "pipelines of GitHub, GitLab, Forgejo and others, and whether one of them runs tests",
         remedy: "run the tests in a pipeline on every change",
+        needs_code: false,
         look: project::ci,
     },
     Check {
@@ -113,6 +132,7 @@ pub const CHECKS: &[Check] = &[
         weight: 6,
         looks_at: "test files, test functions in sources, test scripts, against the number of source files",
         remedy: "write tests; without them nobody knows whether a change breaks something",
+        needs_code: false,
         look: project::tests,
     },
     Check {
@@ -120,6 +140,7 @@ pub const CHECKS: &[Check] = &[
         weight: 5,
         looks_at: "whether each manifest with dependencies has a lock file beside or above it",
         remedy: "commit the lock file, so that everybody builds with the same versions",
+        needs_code: true,
         look: dependencies::locked,
     },
     Check {
@@ -127,6 +148,7 @@ pub const CHECKS: &[Check] = &[
         weight: 3,
         looks_at: "actions of workflows by commit, base images by digest",
         remedy: "name actions by commit hash and images by digest; a tag can be moved",
+        needs_code: false,
         look: dependencies::pinned,
     },
     Check {
@@ -134,6 +156,7 @@ pub const CHECKS: &[Check] = &[
         weight: 3,
         looks_at: "packages in the lock files, or in the manifests where there is no lock file",
         remedy: "each dependency is code that you trust; see which are really needed",
+        needs_code: true,
         look: dependencies::count,
     },
     Check {
@@ -141,27 +164,39 @@ pub const CHECKS: &[Check] = &[
         weight: 10,
         looks_at: "locked packages against OSV records (`[oss] osv`); not checked where none are set",
         remedy: "update the packages named here to a version that is not affected",
+        needs_code: true,
         look: dependencies::vulnerabilities,
     },
     Check {
         name: "dangerous-ci",
         weight: 8,
-        looks_at: "workflows that run a stranger's code with secrets, put a stranger's words into a shell, or hold every permission",
+        looks_at: "workflows that run the code of a fork with secrets, put text of strangers into a shell, or hold every permission",
         remedy: "do not check out a pull request under `pull_request_target`; pass titles and bodies through `env`; narrow `permissions`",
+        needs_code: false,
         look: pipelines::dangerous,
     },
     Check {
         name: "install-scripts",
         weight: 10,
-        looks_at: "what runs on install or build by itself: npm install scripts, `setup.py`, `build.rs`, and the files they start",
-        remedy: "read the script named here before you install; install with scripts off (`npm install --ignore-scripts`)",
-        look: install::scripts,
+        looks_at: "code that runs by itself on install, build, test, clone or opening the folder, and the files it starts (listed below)",
+        remedy: "read the code named here before you install or open the folder; install with scripts off (`npm install --ignore-scripts`)",
+        needs_code: true,
+        look: autorun::scripts,
+    },
+    Check {
+        name: "credential-theft",
+        weight: 10,
+        looks_at: "code that reads keys, tokens, browser profiles, wallets or the whole environment and sends data, in one file or across linked files",
+        remedy: "do not run it; report it to its forge",
+        needs_code: true,
+        look: theft::credential_theft,
     },
     Check {
         name: "curl-pipe-shell",
         weight: 4,
-        looks_at: "downloads piped into a shell, in scripts, pipelines and container files, and (lightly) in prose",
+        looks_at: "downloads piped into a shell, in scripts, pipelines, container files and programs, and (lightly) in prose",
         remedy: "download, check a hash or signature, then run",
+        needs_code: true,
         look: pipelines::curl_pipe_shell,
     },
     Check {
@@ -169,27 +204,31 @@ pub const CHECKS: &[Check] = &[
         weight: 6,
         looks_at: "programs and libraries in the tree, by their first bytes",
         remedy: "build them from source instead; nobody can review a binary",
+        needs_code: true,
         look: contents::binaries,
     },
     Check {
         name: "obfuscated",
         weight: 7,
-        looks_at: "code that hides what it does: decoded and evaluated strings, machine-made names, direction characters, minified sources",
+        looks_at: "code that hides what it does: decoded or downloaded strings that are run, names in pieces, machine-made names, invisible and direction characters, code off the screen, minified sources",
         remedy: "do not run what cannot be read; ask for the source",
-        look: contents::obfuscated,
+        needs_code: true,
+        look: obfuscated::obfuscated,
     },
     Check {
         name: "secrets",
         weight: 10,
         looks_at: "keys and tokens by their form, private keys, passwords in assignments; examples and tests weigh less",
         remedy: "revoke the secret now, then take it out of the history; deleting the line is not enough",
+        needs_code: true,
         look: secrets::secrets,
     },
     Check {
         name: "unsafe-code",
         weight: 4,
         looks_at: "`unsafe`, `eval`, `exec`, `pickle`, shell calls and the like, per thousand lines of source",
-        remedy: "look at the places named here; each needs a reason",
+        remedy: "review the places named here; each needs a reason",
+        needs_code: true,
         look: contents::unsafe_code,
     },
     Check {
@@ -197,6 +236,7 @@ pub const CHECKS: &[Check] = &[
         weight: 1,
         looks_at: "signatures of the newest 20 tags; not checked where there are no tags",
         remedy: "sign release tags (`git tag -s`)",
+        needs_code: false,
         look: project::signed_tags,
     },
     Check {
@@ -204,6 +244,7 @@ pub const CHECKS: &[Check] = &[
         weight: 2,
         looks_at: "Dependabot or Renovate settings; not checked where there are no dependencies",
         remedy: "switch on a tool that proposes updates of dependencies",
+        needs_code: false,
         look: dependencies::update_tool,
     },
     Check {
@@ -211,6 +252,7 @@ pub const CHECKS: &[Check] = &[
         weight: 2,
         looks_at: "fuzz targets, or property tests",
         remedy: "fuzz what reads input from outside",
+        needs_code: false,
         look: project::fuzzing,
     },
     Check {
@@ -218,20 +260,25 @@ pub const CHECKS: &[Check] = &[
         weight: 6,
         looks_at: "commits and people in the year before the newest commit (not before today)",
         remedy: "few commits or one person: be ready to maintain it yourself",
+        needs_code: false,
         look: project::maintained,
     },
 ];
 
-/// The outcome of every check, and its alarms.
-pub fn run(subject: &Subject) -> (Vec<CheckResult>, Vec<String>) {
+/// The result of every check, and all alarms.
+pub fn run(subject: &Subject) -> (Vec<CheckResult>, Vec<Alarm>) {
     let mut alarms = Vec::new();
+    let has_code = subject.tree.has_code();
     let results = CHECKS
         .iter()
         .map(|check| {
             let mut outcome = (check.look)(subject);
-            alarms.extend(outcome.alarm.take());
-            let more = outcome.evidence.len().saturating_sub(MOST_EVIDENCE);
-            outcome.evidence.truncate(MOST_EVIDENCE);
+            if check.needs_code && !has_code && outcome.score == Some(10) {
+                outcome = Outcome::not_checked("there is hardly any code");
+            }
+            alarms.append(&mut outcome.alarms);
+            let more = outcome.evidence.len().saturating_sub(MAX_EVIDENCE);
+            outcome.evidence.truncate(MAX_EVIDENCE);
             if more > 0 {
                 outcome.evidence.push(Evidence::said(format!("and {more} more")));
             }
@@ -274,10 +321,11 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_repository_is_judged_without_a_fall() {
+    fn an_empty_repository_gets_no_points_for_what_is_not_there() {
         let (results, alarms) = run(&subject(&[]));
         assert_eq!(results.len(), CHECKS.len());
-        assert_eq!(alarms, [] as [String; 0]);
+        assert_eq!(alarms, []);
+        assert!(score(&results) < 40, "{}", score(&results));
         assert!(results.iter().all(|result| !result.evidence.is_empty()), "{results:?}");
     }
 
@@ -292,7 +340,7 @@ mod tests {
             let mixed = format!("{}{text}{}", words.concat(), words.join("\n"));
             for name in ["a.rs", "a.py", "a.js", "package.json", "setup.py", "Dockerfile", ".github/workflows/a.yml",
                 "LICENSE", "Cargo.toml", "Cargo.lock", "yarn.lock", "pnpm-lock.yaml", "go.sum", "Gemfile.lock",
-                "requirements.txt", "README.md", "Makefile", "x.pth"] {
+                "requirements.txt", "README.md", "Makefile", "x.pth", ".vscode/tasks.json", "pyproject.toml", ".cargo/config.toml"] {
                 let (results, _) = run(&subject(&[(name, &mixed)]));
                 proptest::prop_assert_eq!(results.len(), CHECKS.len());
             }

@@ -1,12 +1,17 @@
-//! What the project's own automation does that it should not.
+//! Pipelines that strangers can take over, and downloads that go straight into a shell.
 
-use super::{Outcome, Subject, shell::is_piped_download};
+use super::{
+    Alarm, Outcome, Subject,
+    shell::{is_piped_download, starts_programs},
+};
 use crate::oss::{
+    code::{Source, has_rules},
     report::{Evidence, quote},
     tree::File,
+    verdict::Verdict,
 };
 
-/// Words that a stranger chooses, in GitHub's terms.
+/// Values of a workflow that anybody can choose.
 const STRANGERS: &[&str] = &[
     "github.event.issue.title",
     "github.event.issue.body",
@@ -27,11 +32,23 @@ const STRANGERS: &[&str] = &[
     "github.event.workflow_run.head_branch",
 ];
 
+/// Values of a workflow that name the code of a fork.
+const FORKS: &[&str] = &[
+    "github.event.pull_request.head.",
+    "github.head_ref",
+    "workflow_run.head_",
+    "refs/pull/",
+    "github.event.number",
+    "github.event.pull_request.number",
+    "github.event.pull_request.merge_commit_sha",
+];
+
+/// Workflows that run code or text of strangers with rights that strangers must not have.
 pub fn dangerous(subject: &Subject) -> Outcome {
     let workflows: Vec<&File> =
         subject.tree.files.iter().filter(|file| file.is_workflow()).collect();
     if workflows.is_empty() {
-        return Outcome::not_checked("there are no workflows in a form that is understood here");
+        return Outcome::not_checked("there are no workflows in GitHub's form");
     }
     let mut evidence = Vec::new();
     let mut score = 10;
@@ -72,13 +89,14 @@ fn look(file: &File) -> Vec<(u8, Evidence)> {
             && let Some(word) = STRANGERS.iter().find(|word| line.contains(*word))
             && line.contains("${{")
         {
-            add(0, format!("a stranger's words go into a shell: {}", quote(word)));
+            add(0, format!("text of strangers goes into a shell: {}", quote(word)));
         }
-        let foreign = line.contains("github.event.pull_request.head.")
-            || line.contains("github.head_ref")
-            || line.contains("workflow_run.head_");
-        if trusted && key.starts_with("ref:") && foreign {
-            add(0, "a stranger's code is checked out in a run that has secrets".into());
+        let foreign = FORKS.iter().any(|word| line.contains(word));
+        let checked_out = key.starts_with("ref:") || key.starts_with("repository:");
+        let fetched = line.contains("gh pr checkout")
+            || (line.contains("git fetch") && line.contains("pull/"));
+        if trusted && ((checked_out && foreign) || fetched) {
+            add(0, "the code of a fork is checked out in a run that has secrets".into());
         }
         if line.contains("toJSON(secrets)") || line.contains("toJson(secrets)") {
             add(0, "all secrets are handed over at once".into());
@@ -87,14 +105,15 @@ fn look(file: &File) -> Vec<(u8, Evidence)> {
             add(5, "it holds every permission".into());
         }
         if key.contains("self-hosted") && text.contains("pull_request") {
-            add(6, "pull requests run on a machine of the project's own".into());
+            add(6, "pull requests run on a self-hosted machine".into());
         }
     }
     found
 }
 
 pub fn curl_pipe_shell(subject: &Subject) -> Outcome {
-    let (mut run, mut told) = (Vec::new(), Vec::new());
+    let (mut run, mut prose_lines) = (Vec::new(), Vec::new());
+    let mut programs = Vec::new();
     for file in subject.tree.own().filter(|file| !file.is_test()) {
         let ending = file.ending();
         let script = matches!(
@@ -113,6 +132,7 @@ pub fn curl_pipe_shell(subject: &Subject) -> Outcome {
             || file.text().starts_with("#!");
         let prose = file.is_prose();
         if !script && !prose {
+            programs.extend(started_downloads(file));
             continue;
         }
         for (number, line) in
@@ -122,17 +142,49 @@ pub fn curl_pipe_shell(subject: &Subject) -> Outcome {
                 continue;
             }
             let evidence = Evidence::at(&file.path, number, quote(line));
-            if prose { told.push(evidence) } else { run.push(evidence) }
+            if prose { prose_lines.push(evidence) } else { run.push(evidence) }
         }
     }
-    let score = match (run.len(), told.len()) {
+    if !programs.is_empty() {
+        let alarms = programs.iter().map(|evidence| {
+            let place = format!(
+                "{}:{}",
+                evidence.file.as_deref().unwrap_or_default(),
+                evidence.line.unwrap_or(1)
+            );
+            Alarm { ceiling: Verdict::Verify, text: format!("{place} runs what it downloads") }
+        });
+        let alarms = alarms.collect();
+        programs.append(&mut run);
+        return Outcome::new(0, programs).alarms(alarms);
+    }
+    let score = match (run.len(), prose_lines.len()) {
         (0, 0) => return Outcome::good("nothing is downloaded straight into a shell"),
         (0, _) => 8,
         (1..=2, _) => 4,
         _ => 0,
     };
-    run.append(&mut told);
+    run.append(&mut prose_lines);
     Outcome::new(score, run)
+}
+
+/// Commands in a program that download into a shell, beside a call that starts them. A command
+/// without such a call is an instruction for people.
+fn started_downloads(file: &File) -> Option<Evidence> {
+    if !has_rules(&file.ending()) || !file.text().contains('|') {
+        return None;
+    }
+    let source = Source::read(file);
+    let starts = |line: u32| {
+        source.numbered().any(|(at, text)| {
+            at.abs_diff(line) <= 3
+                && starts_programs(&text.to_lowercase().replace("| sh", "").replace("| bash", ""))
+        })
+    };
+    let value = source.texts.iter().find(|value| {
+        value.text.len() < 2000 && is_piped_download(&value.text) && starts(value.line)
+    })?;
+    Some(Evidence::at(&file.path, value.line, quote(&value.text)))
 }
 
 #[cfg(test)]
@@ -160,6 +212,18 @@ mod tests {
         let text = "on: pull_request_target\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n";
         assert_eq!(workflow(text).score, Some(0));
         assert_eq!(workflow(&text.replace("pull_request_target", "pull_request")).score, Some(10));
+        let merge = text.replace(
+            "${{ github.event.pull_request.head.sha }}",
+            "refs/pull/${{ github.event.number }}/merge",
+        );
+        assert_eq!(workflow(&merge).score, Some(0));
+        assert_eq!(
+            workflow(
+                "on: pull_request_target\njobs:\n  a:\n    steps:\n      - run: gh pr checkout 1\n"
+            )
+            .score,
+            Some(0)
+        );
         assert_eq!(workflow("permissions: write-all\n").score, Some(5));
         assert_eq!(dangerous(&subject(&[])).score, None);
     }
@@ -174,6 +238,11 @@ mod tests {
             (found.evidence[0].file.as_deref(), found.evidence[0].line),
             (Some("install.sh"), Some(1))
         );
-        assert_eq!(curl_pipe_shell(&subject(&[("src/main.rs", line)])).score, Some(10));
+        let shown = "println!(\"install: curl https://x.example/i.sh | sh\");\n";
+        assert_eq!(curl_pipe_shell(&subject(&[("src/main.rs", shown)])).score, Some(10));
+        let started = "import os\nos.system('curl https://x.example/i.sh | sh')\n";
+        let found = curl_pipe_shell(&subject(&[("src/a.py", started)]));
+        assert_eq!((found.score, found.evidence[0].line), (Some(0), Some(2)));
+        assert_eq!(found.alarms[0].ceiling, Verdict::Verify);
     }
 }

@@ -1,7 +1,7 @@
 //! Keys, tokens and passwords that lie in the open. What is found is never repeated in full.
 
-use super::{Outcome, Subject};
-use crate::oss::{report::Evidence, tree::File};
+use super::{Alarm, Outcome, Subject};
+use crate::oss::{report::Evidence, tree::File, verdict::Verdict};
 
 /// A token is a prefix, and so many characters of a kind after it.
 struct Form {
@@ -75,7 +75,8 @@ pub fn secrets(subject: &Subject) -> Outcome {
             let place =
                 format!("{}:{}", first.file.unwrap_or_default(), first.line.unwrap_or_default());
             sure.append(&mut maybe);
-            Outcome::new(0, sure).alarm(Some(format!("a secret lies in the open ({place})")))
+            let text = format!("a secret lies in the open ({place})");
+            Outcome::new(0, sure).alarms(vec![Alarm { ceiling: Verdict::Avoid, text }])
         }
     }
 }
@@ -225,16 +226,16 @@ mod tests {
         let text = format!("region = eu\nkey = {}\n", key());
         let found = secrets(&subject(&[("config/prod.ini", &text)]));
         assert_eq!(found.score, Some(0));
-        assert_eq!(found.alarm.as_deref(), Some("a secret lies in the open (config/prod.ini:2)"));
+        assert_eq!(found.alarms[0].text, "a secret lies in the open (config/prod.ini:2)");
         assert!(!found.evidence[0].text.contains(&key()), "the secret is repeated: {found:?}");
         let pem = format!(
             "-----BEGIN {} KEY-----\n{}\n",
             "RSA PRIVATE",
             "MIIEpAIBAAKCAQEA7bq3".repeat(3)
         );
-        assert!(secrets(&subject(&[("id", &pem)])).alarm.is_some());
+        assert!(!secrets(&subject(&[("id", &pem)])).alarms.is_empty());
         let token = format!("token: {}_{}", "ghp", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF1hJ3");
-        assert!(secrets(&subject(&[("a.yml", &token)])).alarm.is_some());
+        assert!(!secrets(&subject(&[("a.yml", &token)])).alarms.is_empty());
     }
 
     #[test]
@@ -244,7 +245,7 @@ mod tests {
             [("tests/a.ini", 8), ("docs/a.md", 8), (".env.example", 8), ("package-lock.json", 10)]
         {
             let found = secrets(&subject(&[(path, &text)]));
-            assert_eq!((found.score, found.alarm), (Some(score), None), "{path}");
+            assert_eq!((found.score, found.alarms), (Some(score), vec![]), "{path}");
         }
         let example = format!("{}{}", "AKIA", "IOSFODNN7EXAMPLE");
         for text in [

@@ -26,9 +26,9 @@ words!(
     Status, "status", { Verified = "verified", Verifying = "verifying", Missing = "missing" }
 );
 
-/// A report, or what is known while there is none: then its fields are left out.
+/// A report, or the state of the verification while there is none.
 #[derive(Serialize)]
-pub struct Found {
+pub struct OssAnswer {
     #[serde(flatten)]
     body: Body,
     status: Status,
@@ -47,8 +47,8 @@ enum Body {
     },
 }
 
-/// The schema of a report, of which only the name is there in every case.
-impl JsonSchema for Found {
+/// The schema of a report in which only the address, the name and the status are required.
+impl JsonSchema for OssAnswer {
     fn schema_name() -> Cow<'static, str> {
         "OssReport".into()
     }
@@ -67,7 +67,7 @@ impl JsonSchema for Found {
     }
 }
 
-impl Answer for Found {
+impl Answer for OssAnswer {
     fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -79,17 +79,17 @@ impl Tool for OssReport {
     const TOOLSET: Toolset = Toolset::Bookmarks;
     const ACCESS: Access = Access::Owner;
     const EFFECT: Effect = Effect::Fetches;
-    type Answer = Found;
+    type Answer = OssAnswer;
 
-    fn call(self, cx: &Cx<'_>) -> Result<Found> {
+    fn call(self, cx: &Cx<'_>) -> Result<OssAnswer> {
         let verify = self.verify_if_missing.unwrap_or(false);
         let (target, known) =
             cx.app.oss_report(&self.repo_url, verify, cx.patience, cx.progress)?;
-        Ok(Found::new(&target, known))
+        Ok(OssAnswer::new(&target, known))
     }
 }
 
-impl Found {
+impl OssAnswer {
     fn new(target: &Target, known: Known) -> Self {
         let none = |status, message: String| Self {
             body: Body::None { repo_url: target.url(), repo_name: target.name() },
@@ -102,7 +102,7 @@ impl Found {
             }
             Known::Missing { failed: None } => none(
                 Status::Missing,
-                "nobody has verified this repository; call again with verify_if_missing: true"
+                "there is no report on this repository; call again with verify_if_missing: true"
                     .into(),
             ),
             Known::Missing { failed: Some(why) } => {
@@ -110,7 +110,7 @@ impl Found {
             }
             Known::Queued { before } => none(
                 Status::Verifying,
-                format!("waiting to be verified, {before} before it; ask again in a minute"),
+                format!("waiting in the queue behind {before} others; ask again in a minute"),
             ),
             Known::Verifying { step, steps, doing } => none(
                 Status::Verifying,
