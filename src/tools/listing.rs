@@ -16,11 +16,10 @@ pub struct Toolsets(u8);
 impl Toolsets {
     pub const ALL: Toolsets = Toolsets(u8::MAX);
 
-    /// Reads `?toolsets=vault,cards`.
+    /// Parses `?toolsets=vault,cards`. A repeated name counts once.
     pub fn parse(list: &str) -> Result<Self> {
-        let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
-        let bits = words.map(|word| word.parse().map(Self::bit));
-        bits.sum::<Result<u8>>().map(Self)
+        let mut words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.try_fold(0, |bits, word| Ok(bits | Self::bit(word.parse()?))).map(Self)
     }
 
     pub fn has(self, toolset: Toolset) -> bool {
@@ -36,7 +35,10 @@ impl Toolsets {
             (Toolset::Prompts, config.prompts),
             (Toolset::Market, config.market),
         ];
-        let allowed = on.iter().filter(|(_, on)| *on).map(|(set, _)| Self::bit(*set)).sum::<u8>();
+        let allowed = on
+            .iter()
+            .filter(|(_, on)| *on)
+            .fold(0, |bits, (toolset, _)| bits | Self::bit(*toolset));
         Self(self.0 & allowed)
     }
 
@@ -106,5 +108,13 @@ mod tests {
         assert!(!narrow.with(&config).has(Toolset::Cards));
         assert!(!narrow.with(&config).has(Toolset::Prompts));
         assert!(Toolsets::parse("vault,kitchen").is_err());
+    }
+
+    #[test]
+    fn a_repeated_toolset_counts_once() {
+        let once = Toolsets::parse("vault").unwrap();
+        for list in ["vault,vault", "vault, vault,vault", ",vault,,vault"] {
+            assert_eq!(Toolsets::parse(list).unwrap(), once, "{list}");
+        }
     }
 }
