@@ -8,6 +8,7 @@ pub mod cards;
 pub mod items;
 pub mod jsonl;
 pub mod pages;
+pub mod private;
 pub mod prompts;
 pub mod reports;
 pub mod sqlite;

@@ -4,6 +4,7 @@
 mod canonical;
 mod files;
 mod index;
+mod permissions;
 mod vaults;
 
 use super::App;
@@ -36,6 +37,7 @@ impl App {
     pub fn doctor(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         findings.extend(self.check_disk());
+        self.check_permissions(&mut findings)?;
         self.check_vaults(&mut findings)?;
         self.check_pages(&mut findings)?;
         self.check_prompts(&mut findings)?;

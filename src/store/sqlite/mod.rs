@@ -43,8 +43,7 @@ pub struct Sqlite {
 
 /// Opens the library in a data directory, making or migrating it as needed.
 pub fn open(data: &Path) -> Result<Store> {
-    std::fs::create_dir_all(data)
-        .doing(format_args!("make the data directory `{}`", data.display()))?;
+    super::private::make_private(data)?;
     let database = Arc::new(Sqlite::open(&data.join("notewell.db"))?);
     Ok(Store {
         items: database.clone(),
