@@ -1,10 +1,11 @@
 //! Logs and metrics. Logs go to stderr only, because stdout belongs to the protocol; they carry
 //! names, sizes and ids, never the content of a note or a token.
 
+mod logs;
+
 use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
 /// Every metric's name.
 pub mod metric {
@@ -29,29 +30,7 @@ pub mod metric {
     pub const LLM_COST: &str = "notewell_llm_cost_micros_total";
 }
 
-/// How a log line looks: for a person at a terminal, or for a machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    Human,
-    Json,
-}
-
-/// Starts logging to stderr. A second call does nothing.
-pub fn start_logs(filter: &str, form: Form) {
-    // The indexer's own lines on every commit would drown ours.
-    let filter = EnvFilter::try_new(format!("warn,tantivy=warn,notewell={filter}"))
-        .or_else(|_| EnvFilter::try_new(filter))
-        .unwrap_or_else(|_| EnvFilter::new("warn,notewell=info"));
-    let registry = tracing_subscriber::registry().with(filter);
-    let started = match form {
-        Form::Human => {
-            registry.with(fmt::layer().with_writer(std::io::stderr).with_target(false)).try_init()
-        }
-        Form::Json => registry.with(fmt::layer().json().with_writer(std::io::stderr)).try_init(),
-    };
-    // A second call finds a subscriber in place and leaves it there.
-    drop(started);
-}
+pub use logs::{Form, start_logs};
 
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 

@@ -42,7 +42,9 @@ pub fn call(
     arguments: Value,
     around: &Call<'_>,
 ) -> Result<Output> {
-    let span = tracing::info_span!("tool", name, caller = caller.role());
+    // A name from the table: what a caller wrote does not go to the log.
+    let known = TABLE.iter().find(|entry| entry.name == name).map_or("method", |entry| entry.name);
+    let span = tracing::info_span!("tool", name = known, caller = caller.role());
     let _entered = span.enter();
     let started = Instant::now();
     let cx = Cx {
