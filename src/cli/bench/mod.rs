@@ -8,6 +8,7 @@ mod cards;
 mod chunks;
 mod corpus;
 mod embedding;
+mod load;
 mod process;
 mod prompts;
 mod report;
@@ -45,6 +46,9 @@ pub struct Bench {
     /// The embedded model
     #[arg(long)]
     embed: bool,
+    /// 200 HTTP clients at once for this many seconds: response times, and memory afterwards
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "300")]
+    load: Option<u64>,
     /// What words, documents and questions are made from
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
@@ -80,6 +84,9 @@ impl Bench {
         }
         if self.embed {
             reports.push(embedding::run(self.seed, &bar)?);
+        }
+        if let Some(seconds) = self.load {
+            reports.push(load::run(seconds, self.seed, &bar, &throwaway(common)?)?);
         }
         if reports.is_empty() {
             reports.push(start::run(self.seed, &bar, &throwaway(common)?)?);

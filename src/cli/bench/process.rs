@@ -104,6 +104,54 @@ pub fn run(data: &Path, arguments: &[&std::ffi::OsStr]) -> Result<Run> {
     }
 }
 
+/// Runs a subcommand to its end; gives what it printed.
+pub fn output(data: &Path, arguments: &[&str]) -> Result<String> {
+    let what = "run this program";
+    let output = command(data)?.args(arguments).stdout(Stdio::piped()).output().doing(what)?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(Error::internal(format!("this program ended with `{}`", output.status))),
+    }
+}
+
+/// This program as an HTTP server on a port of its own. Ends when dropped.
+pub struct Served {
+    child: Child,
+    pub address: String,
+}
+
+impl Served {
+    pub fn start(data: &Path) -> Result<Self> {
+        let what = "start this program as a server";
+        let mut command = command(data)?;
+        command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
+        let mut child = command.spawn().doing(what)?;
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output).read_line(&mut line).doing(what)?;
+        }
+        let address = line.trim().rsplit("http://").next().unwrap_or_default().to_owned();
+        Ok(Self { child, address })
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn end(mut self) -> Result<()> {
+        self.child.kill().doing("end the server")?;
+        self.child.wait().doing("wait for the server").map(drop)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
 /// A client's connection over stdin and stdout.
 pub struct Client {
     child: Child,
