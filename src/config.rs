@@ -1,5 +1,9 @@
 //! What can be set: the file, then the environment, then flags. The only reader of the environment.
 
+mod listen;
+
+pub use listen::listen_address;
+
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -32,6 +36,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
+    #[serde(deserialize_with = "listen::from_text")]
     pub listen: SocketAddr,
     /// The address people use, behind a proxy: links in answers start with it.
     pub public_url: String,
@@ -173,10 +178,26 @@ words!(
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     pub body_bytes: usize,
+    /// Request bodies in memory at once, in bytes. A caller who is not the owner gets half.
+    pub buffer_bytes: usize,
     /// Requests in one JSON-RPC batch.
     pub batch: usize,
-    /// Requests under way at once; one more is told to come back.
+    /// Requests at once; one more is refused. A quarter is kept for the owner.
     pub concurrent: usize,
+    /// Requests at once of one token or, without a token, one address. The owner has no such limit.
+    pub concurrent_per_caller: usize,
+    /// Open event streams; a quarter is kept for the owner.
+    pub streams: usize,
+    pub streams_per_caller: usize,
+    /// Sessions of streamable HTTP; a new one replaces the least recently used.
+    pub sessions: usize,
+    pub sessions_per_caller: usize,
+    /// TCP connections; a new one replaces the oldest that never carried a valid token.
+    pub connections: usize,
+    /// How long the headers of a request, and a connection without one, may take.
+    pub header_seconds: u64,
+    /// How long the body of a request may take.
+    pub body_seconds: u64,
     pub request_seconds: u64,
     /// The longest answer of one tool, in bytes of text.
     pub result_bytes: usize,
@@ -298,8 +319,17 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 16 << 20,
+            buffer_bytes: 64 << 20,
             batch: 100,
             concurrent: 64,
+            concurrent_per_caller: 16,
+            streams: 512,
+            streams_per_caller: 64,
+            sessions: 512,
+            sessions_per_caller: 64,
+            connections: 1024,
+            header_seconds: 20,
+            body_seconds: 60,
             request_seconds: 60,
             result_bytes: 4 << 20,
             note_bytes: 16 << 20,
@@ -322,6 +352,8 @@ pub struct Flags {
     pub data: Option<PathBuf>,
     pub vaults: Vec<PathBuf>,
     pub listen: Option<SocketAddr>,
+    /// Host names that requests may be addressed to, besides those of the file.
+    pub allowed_hosts: Vec<String>,
 }
 
 impl Config {
@@ -342,6 +374,7 @@ impl Config {
         if let Some(listen) = flags.listen {
             config.server.listen = listen;
         }
+        config.server.allowed_hosts.extend(flags.allowed_hosts.iter().cloned());
         config.vault.extend(flags.vaults.iter().map(|path| Vault {
             name: String::new(),
             path: expand_home(path),
@@ -390,11 +423,12 @@ impl Config {
             self.log = log;
         }
         if let Some(listen) = env_text("NOTEWELL_LISTEN") {
-            self.server.listen = listen.parse().map_err(|_| {
-                Error::invalid_params(format!(
-                    "NOTEWELL_LISTEN `{listen}` is not an address such as `127.0.0.1:7717`"
-                ))
-            })?;
+            self.server.listen = listen_address(&listen)
+                .map_err(|error| Error::invalid_params(format!("NOTEWELL_LISTEN: {error}")))?;
+        }
+        if let Some(hosts) = env_text("NOTEWELL_ALLOWED_HOSTS") {
+            let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
+            self.server.allowed_hosts.extend(hosts.map(String::from));
         }
         if let Some(url) = env_text("NOTEWELL_PUBLIC_URL") {
             self.server.public_url = url;
@@ -452,6 +486,14 @@ impl Config {
             ("limits.body_bytes", self.limits.body_bytes),
             ("limits.batch", self.limits.batch),
             ("limits.concurrent", self.limits.concurrent),
+            ("limits.concurrent_per_caller", self.limits.concurrent_per_caller),
+            ("limits.streams", self.limits.streams),
+            ("limits.streams_per_caller", self.limits.streams_per_caller),
+            ("limits.sessions", self.limits.sessions),
+            ("limits.sessions_per_caller", self.limits.sessions_per_caller),
+            ("limits.connections", self.limits.connections),
+            ("limits.header_seconds", self.limits.header_seconds as usize),
+            ("limits.body_seconds", self.limits.body_seconds as usize),
             ("limits.page", self.limits.page),
             ("oss.jobs", self.oss.jobs),
             ("search.limit", self.search.limit),
@@ -480,6 +522,20 @@ impl Config {
             ));
         }
         Ok(())
+    }
+
+    /// Why `serve` should warn about who can reach it.
+    pub fn exposure(&self) -> Option<String> {
+        let server = &self.server;
+        let exposed = !server.listen.ip().is_loopback()
+            && server.anonymous != Anonymous::Off
+            && server.public_url.is_empty();
+        exposed.then(|| {
+            format!(
+                "`{}` can be reached from other machines, and callers without a token may read pages with `free: true`; set `anonymous = \"off\"` in [server] to require a token, or `public_url` if this is meant",
+                server.listen
+            )
+        })
     }
 
     /// The start of every link that Notewell hands out.
@@ -652,6 +708,16 @@ mod tests {
         assert_eq!(config.vault[0].path, home);
         // Another user's home is the shell's to know; this is a folder with that name.
         assert_eq!(config.vault[1].path, folder.path().join("~notes"));
+    }
+
+    #[test]
+    fn an_open_address_is_warned_about() {
+        let mut config = Config::default();
+        assert_eq!(config.exposure(), None);
+        config.server.listen = "0.0.0.0:7717".parse().unwrap();
+        assert!(config.exposure().unwrap().contains("anonymous"));
+        config.server.anonymous = Anonymous::Off;
+        assert_eq!(config.exposure(), None);
     }
 
     #[test]

@@ -121,19 +121,26 @@ impl App {
     fn tell_news(&self, head: &mut i64) {
         let Ok(now) = self.store.items.head() else { return };
         if now != *head {
-            let changes = self.store.items.changes(*head, 1000).unwrap_or_default();
             let mut pages = false;
-            for (_, pid) in &changes {
-                let kind = self.store.items.get(*pid).ok().flatten().map(|item| item.kind);
-                if kind == Some(Kind::Page) {
-                    pages = true;
-                    self.events.send(&Event::Resource(super::resources::uri(*pid)));
+            // In pieces, to the end: an import may change any number of items at once.
+            while *head < now {
+                let Ok(changes) = self.store.items.changes(*head, 1000) else { break };
+                let Some((last, _)) = changes.last() else {
+                    *head = now;
+                    break;
+                };
+                *head = *last;
+                for (_, pid) in &changes {
+                    let kind = self.store.items.get(*pid).ok().flatten().map(|item| item.kind);
+                    if kind == Some(Kind::Page) {
+                        pages = true;
+                        self.events.send(&Event::Resource(super::resources::uri(*pid)));
+                    }
                 }
             }
             if pages {
                 self.tell_lists();
             }
-            *head = now;
         }
         if let Ok(version) = self.prompts.version()
             && self.prompts_told.swap(version, Ordering::AcqRel) != version

@@ -1,12 +1,14 @@
 //! Making and checking tokens. A secret is shown once; what is kept is its hash.
 
+use std::collections::HashSet;
+
 use base64::Engine as _;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::App;
 use crate::{
-    domain::{Caller, Error, Result, Scope, Timestamp},
+    domain::{Error, Result, Scope, Timestamp},
     store::tokens::Token,
 };
 
@@ -34,21 +36,25 @@ impl App {
         Ok((token, secret))
     }
 
-    /// Whose token this is, or `None` when it is nobody's, expired or revoked.
-    pub fn caller_of(&self, secret: &str) -> Result<Option<Caller>> {
+    /// The valid token with this secret. An unknown, expired or revoked one is `None`.
+    pub fn token_of(&self, secret: &str) -> Result<Option<Token>> {
         let wanted = hash(secret);
         let now = Timestamp::now();
         let mut found = None;
         // Every token is compared, so that the time taken says nothing about which one it was.
         for (token, hash) in self.store.tokens.all()? {
             if bool::from(hash.ct_eq(&wanted)) && token.is_valid(now) {
-                found = Some(match token.scope {
-                    Scope::Owner => Caller::Owner,
-                    Scope::Reader => Caller::Reader { name: token.name },
-                });
+                found = Some(token);
             }
         }
         Ok(found)
+    }
+
+    /// The numbers of all tokens that are valid now.
+    pub fn valid_tokens(&self) -> Result<HashSet<i64>> {
+        let now = Timestamp::now();
+        let tokens = self.store.tokens.all()?.into_iter();
+        Ok(tokens.filter(|(token, _)| token.is_valid(now)).map(|(token, _)| token.id).collect())
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Mcp {
 
 impl Mcp {
     pub fn run(self, common: &Common) -> Result<()> {
-        let config = common.config(None)?;
+        let config = common.config()?;
         telemetry::start_logs(&config.log, Form::Json);
         let toolsets = match &self.toolsets {
             Some(list) => Toolsets::parse(list)?,

@@ -32,7 +32,6 @@ mod trends;
 mod vault;
 
 use std::{
-    net::SocketAddr,
     path::PathBuf,
     process::{ExitCode, Termination},
     str::FromStr,
@@ -187,18 +186,22 @@ fn word<T: FromStr<Err = Error>>(text: &str) -> std::result::Result<T, String> {
 }
 
 impl Common {
-    fn config(&self, listen: Option<SocketAddr>) -> Result<Config> {
-        Config::load(&Flags {
+    fn config(&self) -> Result<Config> {
+        Config::load(&self.flags())
+    }
+
+    fn flags(&self) -> Flags {
+        Flags {
             config: self.config.clone(),
             data: self.data.clone(),
             vaults: self.vaults.clone(),
-            listen,
-        })
+            ..Flags::default()
+        }
     }
 
     /// Opens the library for one command at the shell.
     fn open(&self) -> Result<App> {
-        let config = self.config(None)?;
+        let config = self.config()?;
         // A person at the shell wants warnings; the rest is for servers.
         let filter = if config.log == Config::default().log { "warn" } else { &config.log };
         telemetry::start_logs(filter, Form::Human);

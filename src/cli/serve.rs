@@ -1,21 +1,29 @@
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 
 use super::{Common, asked_to_end, client, out, runtime};
 use crate::{
     app::App,
-    config::Config,
-    domain::{Result, Scope, error::Doing},
+    config::{Config, Flags, listen_address},
+    domain::{Error, Result, Scope, error::Doing},
     serve::http::Server,
     telemetry::{self, Form},
 };
 
 #[derive(Args)]
 pub struct Serve {
-    /// The address to listen on [default: 127.0.0.1:7717]
-    #[arg(long, value_name = "ADDRESS")]
+    /// The address to listen on, or a port alone [default: 127.0.0.1:7717]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
+    /// Accept requests for this host name too, such as host.docker.internal; repeat it for several
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allowed_hosts: Vec<String>,
     /// Try it: serve the example vault from a throwaway data directory
     #[arg(long)]
     demo: bool,
@@ -28,14 +36,22 @@ impl Serve {
             true => Some(tempfile::tempdir().doing("make a throwaway data directory")?),
             false => None,
         };
-        let mut config = match &throwaway {
-            None => common.config(self.listen)?,
-            Some(dir) => demo_config(common, self.listen, dir.path())?,
+        let mut flags = match &throwaway {
+            None => common.flags(),
+            Some(dir) => demo_flags(common, dir.path())?,
         };
-        telemetry::start_logs(&config.log, Form::Json);
+        flags.listen = self.listen;
+        flags.allowed_hosts = self.allowed_hosts;
+        let mut config = Config::load(&flags)?;
+        telemetry::start_logs(&config.log, Form::of_stderr());
         telemetry::start_metrics();
+        if let Some(warning) = config.exposure() {
+            tracing::warn!("{warning}");
+        }
+        raise_file_limit();
+        let drain = Duration::from_secs(config.server.drain_seconds);
         let runtime = runtime()?;
-        let result = runtime.block_on(async {
+        let (app, result, asked) = runtime.block_on(async {
             let (listener, address) = Server::listen(config.server.listen)?;
             config.server.listen = address;
             let app = Arc::new(App::open(config, crate::tools::names())?);
@@ -46,27 +62,63 @@ impl Serve {
             }
             app.start()?;
             out::say(format_args!("notewell is listening on http://{}", server.address));
-            let result = server.run(asked_to_end()).await;
-            app.stop();
-            result
-        });
-        // Work that hangs in the file system would hold up the end for ever.
+            let (when, asked) = mpsc::channel();
+            let result = server
+                .run(async move {
+                    asked_to_end().await;
+                    // Nobody waits for it when the server ended by itself.
+                    let _ = when.send(Instant::now());
+                })
+                .await;
+            Ok::<_, Error>((app, result, asked.try_recv().unwrap_or_else(|_| Instant::now())))
+        })?;
+        stop_within(app, (asked + drain).saturating_duration_since(Instant::now()));
+        // Work that does not end must not hold up the end of the process.
         runtime.shutdown_background();
         result
     }
 }
 
-fn demo_config(
-    common: &Common,
-    listen: Option<SocketAddr>,
-    data: &std::path::Path,
-) -> Result<Config> {
-    let mut vaults = common.vaults.clone();
-    if vaults.is_empty() {
-        vaults.push(example_vault(data)?);
+fn parse_listen(text: &str) -> std::result::Result<SocketAddr, String> {
+    listen_address(text).map_err(|error| error.message)
+}
+
+/// Stops following the library, and gives up on what does not end in time. Whatever it is, the end
+/// of the process ends it; nothing that was acknowledged waits for it.
+fn stop_within(app: Arc<App>, time: Duration) {
+    let (done, stopped) = mpsc::channel();
+    let stopping = std::thread::Builder::new().name("stop".into()).spawn(move || {
+        app.stop();
+        // The other side may have given up.
+        let _ = done.send(());
+    });
+    // At least a moment, for what only needs to be told.
+    let time = time.max(Duration::from_millis(500));
+    if stopping.is_err() || stopped.recv_timeout(time).is_err() {
+        tracing::warn!("stopped before background work had ended; it goes on at the next start");
     }
-    let flags = Common { data: Some(data.join("data")), vaults, config: common.config.clone() };
-    flags.config(listen)
+}
+
+/// Allows as many open files as the system lets this process have: every connection is one.
+fn raise_file_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::debug!(%error, "could not raise the limit of open files");
+        }
+    }
+}
+
+fn demo_flags(common: &Common, data: &std::path::Path) -> Result<Flags> {
+    let mut flags = common.flags();
+    if flags.vaults.is_empty() {
+        flags.vaults.push(example_vault(data)?);
+    }
+    flags.data = Some(data.join("data"));
+    Ok(flags)
 }
 
 /// The example vault travels in the binary, so that the demo works from anywhere.

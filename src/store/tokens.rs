@@ -1,6 +1,6 @@
 //! Tokens: who may call over HTTP. The secret itself is never stored.
 
-use crate::domain::{Result, Scope, Timestamp};
+use crate::domain::{Caller, Result, Scope, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -15,6 +15,14 @@ pub struct Token {
 impl Token {
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
+    }
+
+    /// The caller that a request with this token has.
+    pub fn caller(&self) -> Caller {
+        match self.scope {
+            Scope::Owner => Caller::Owner,
+            Scope::Reader => Caller::Reader { name: self.name.clone() },
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 mod answers;
 mod architecture;
 mod ask;
+mod attacks;
 mod bad_input;
 mod bookmark_model;
 mod bookmarks;

@@ -300,12 +300,13 @@ impl Answer {
 
 impl Server {
     pub fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        command.stderr(Stdio::inherit());
+        Self::start_logging(command)
+    }
+
+    /// Starts a server whose stderr goes where the command says.
+    pub fn start_logging(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut address = None;
         let mut line = String::new();

@@ -109,7 +109,7 @@ impl Client {
                 "n8n has no settings file; enter what `notewell client n8n` prints in its MCP Client node",
             ));
         }
-        let config = common.config(None)?;
+        let config = common.config()?;
         out::say(format_args!(
             "MCP Client Tool node:\n  \
              SSE Endpoint     {0}/_system/sse\n  \

@@ -1,5 +1,7 @@
 //! Gives each request its caller. A wrong token is 401, never anonymous.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
@@ -8,29 +10,38 @@ use axum::{
 };
 use percent_encoding::percent_decode_str;
 
-use super::{Site, refuse};
+use super::{Site, connections::Connection, refuse};
 use crate::{
     config::Anonymous,
     domain::{Caller, Error, Result},
-    serve::mcp::Link,
+    serve::mcp::{Identity, Link},
     tools::Toolsets,
 };
 
 pub async fn identify(State(site): State<Site>, mut request: Request, next: Next) -> Response {
-    let secret = secret(request.headers());
+    let connection = request.extensions().get::<Arc<Connection>>().cloned();
     let app = site.hub.app.clone();
-    let caller = match secret {
+    let link = match secret(request.headers()) {
         Err(()) => Ok(None),
-        Ok(None) => Ok(anonymous(app.config.server.anonymous)),
-        // The tokens are read on the blocking pool, like everything of the store.
-        Ok(Some(secret)) => {
-            tokio::task::spawn_blocking(move || app.caller_of(&secret)).await.unwrap_or_else(
-                |error| Err(Error::internal("could not check the token").with_source(error)),
-            )
-        }
+        Ok(None) => Ok(anonymous(app.config.server.anonymous).map(|caller| {
+            let address = connection.as_ref().map(|connection| connection.address);
+            let identity = address.map_or(Identity::Process, Identity::Address);
+            Link { identity, ..Link::of(caller) }
+        })),
+        // The store blocks.
+        Ok(Some(secret)) => tokio::task::spawn_blocking(move || app.token_of(&secret))
+            .await
+            .unwrap_or_else(|error| {
+                Err(Error::internal("could not check the token").with_source(error))
+            })
+            .map(|token| {
+                let token = token?;
+                let identity = Identity::Token(token.id);
+                Some(Link { identity, ..Link::of(token.caller()) })
+            }),
     };
-    let caller = match caller {
-        Ok(Some(caller)) => caller,
+    let link = match link {
+        Ok(Some(link)) => link,
         Ok(None) => return unauthorized(),
         Err(error) => {
             tracing::error!(error = ?error, "could not check a token");
@@ -40,7 +51,10 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
             );
         }
     };
-    match link(caller, request.uri()) {
+    if let (Identity::Token(_), Some(connection)) = (&link.identity, &connection) {
+        connection.set_known();
+    }
+    match narrowed(link, request.uri()) {
         Ok(link) => request.extensions_mut().insert(link),
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
     };
@@ -71,7 +85,7 @@ fn anonymous(rule: Anonymous) -> Option<Caller> {
     }
 }
 
-fn unauthorized() -> Response {
+pub fn unauthorized() -> Response {
     let mut response = refuse(
         StatusCode::UNAUTHORIZED,
         &Error::invalid_request(
@@ -83,9 +97,9 @@ fn unauthorized() -> Response {
     response
 }
 
-/// What the address asks for: `?toolsets=vault,cards`, `?method=NAME`, `/_system/mcp/{username}`.
-fn link(caller: Caller, uri: &Uri) -> Result<Link> {
-    let mut link = Link::of(caller);
+/// Adds what the address asks for: `?toolsets=vault,cards`, `?method=NAME`,
+/// `/_system/mcp/{username}`.
+fn narrowed(mut link: Link, uri: &Uri) -> Result<Link> {
     for (key, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
         match key.as_ref() {
             "toolsets" => link.toolsets = Toolsets::parse(&value)?,

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use rmcp::{
     RoleServer,
     model::{ClientJsonRpcMessage, GetExtensions, ServerJsonRpcMessage},
@@ -18,7 +18,14 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::{Site, base, help, refuse};
+use super::{
+    Site, base,
+    body::{self, Read},
+    gate::Visitor,
+    help,
+    hold::{self, Endless},
+    refuse,
+};
 use crate::{
     domain::Error,
     serve::mcp::{
@@ -28,62 +35,138 @@ use crate::{
 };
 
 const MODERN: &str = "2026-07-28";
+const SESSION: &str = "mcp-session-id";
 
 pub async fn mcp(
     State(site): State<Site>,
     Extension(link): Extension<Link>,
     request: Request,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     if parts.method == Method::GET && accepts(&parts.headers, "text/html") {
         return help::page(&format!("{}{}", base(&site), parts.uri.path()));
     }
+    let visitor = Visitor::of(&link);
     if parts.method != Method::POST {
-        return streamable(&site, parts, Bytes::new()).await;
+        if let Some(refused) = check_session(&site, &visitor, &mut parts.headers, None) {
+            return refused;
+        }
+        let endless = parts.method == Method::GET;
+        let mut response = streamable(&site, parts, Bytes::new()).await;
+        if endless && response.status().is_success() {
+            response.extensions_mut().insert(Endless);
+        }
+        return response;
     }
-    let most = site.hub.app.config.limits.body_bytes;
-    let bytes = match Limited::new(body, most).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return refuse(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                &Error::limit(format!(
-                    "the request has more than `limits.body_bytes` ({most}) bytes; send less at once"
-                )),
-            );
-        }
-        Err(_) => {
-            return refuse(
-                StatusCode::BAD_REQUEST,
-                &Error::invalid_request("the request's body did not arrive whole"),
-            );
-        }
+    // The share of memory is held until the answer is there.
+    let Read { bytes, share: _share } = match body::read(&site, &visitor, body).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
     };
-    let incoming = match message::parse(&bytes, site.hub.app.config.limits.batch) {
+    let incoming = match body::parse(&site, &bytes).await {
         Ok(incoming) => incoming,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
+        Err(refused) => return refused,
     };
+    let large = bytes.len() > body::SMALL;
     match incoming {
         Incoming::One(value) if wants_stream(&parts.headers, &value) => {
-            let initialize = is_handshake(&value);
-            let response = streamable(&site, parts, bytes).await;
-            if initialize { say_mutable(response) } else { response }
+            if let Some(refused) = check_session(&site, &visitor, &mut parts.headers, Some(&value))
+            {
+                return refused;
+            }
+            let method = Kind::of(&value);
+            drop(value);
+            in_session(&site, &visitor, parts, bytes, method).await
         }
-        Incoming::One(value) => match answer(&site, &link, &parts, value).await {
-            Some(answer) => axum::Json(answer).into_response(),
-            None => StatusCode::ACCEPTED.into_response(),
-        },
+        Incoming::One(value) => {
+            drop(bytes);
+            match answer(&site, &link, &parts, value, large).await {
+                Some(answer) => axum::Json(answer).into_response(),
+                None => StatusCode::ACCEPTED.into_response(),
+            }
+        }
         Incoming::Batch(values) => {
+            drop(bytes);
             let mut answers = Vec::new();
             // One after the other: a later message may build on an earlier one.
             for value in values {
-                answers.extend(answer(&site, &link, &parts, value).await);
+                answers.extend(answer(&site, &link, &parts, value, large).await);
             }
             match answers.is_empty() {
                 true => StatusCode::ACCEPTED.into_response(),
                 false => axum::Json(answers).into_response(),
             }
         }
+    }
+}
+
+/// What the front does with a message besides handing it on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Initialize,
+    Discover,
+    Listen,
+    Other,
+}
+
+impl Kind {
+    fn of(value: &Value) -> Self {
+        match value.get("method").and_then(Value::as_str) {
+            Some("initialize") => Self::Initialize,
+            Some("server/discover") => Self::Discover,
+            Some("subscriptions/listen") => Self::Listen,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Refuses a session of somebody else's as one that does not exist. The stateless era has no
+/// sessions, so there the header is taken off and cannot name one.
+fn check_session(
+    site: &Site,
+    visitor: &Visitor,
+    headers: &mut HeaderMap,
+    message: Option<&Value>,
+) -> Option<Response> {
+    if !headers.contains_key(SESSION) {
+        return None;
+    }
+    if version(headers, message).is_some_and(|version| version >= MODERN) {
+        headers.remove(SESSION);
+        return None;
+    }
+    let id = headers.get(SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    match site.sessions.is_of(id, visitor) {
+        true => None,
+        false => Some((StatusCode::NOT_FOUND, "Not Found: Session not found").into_response()),
+    }
+}
+
+/// Hands a message to the SDK. A handshake opens a session, which is bound to its caller.
+async fn in_session(
+    site: &Site,
+    visitor: &Visitor,
+    parts: Parts,
+    bytes: Bytes,
+    method: Kind,
+) -> Response {
+    let opens = method == Kind::Initialize && !parts.headers.contains_key(SESSION);
+    if opens && !site.sessions.make_room(visitor).await {
+        return hold::busy(&Error::limit(
+            "as many sessions are open as `limits.sessions` allows; try again later",
+        ));
+    }
+    let mut response = streamable(site, parts, bytes).await;
+    let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok());
+    if let Some(id) = session.filter(|_| opens).map(String::from) {
+        site.sessions.bind(&id, visitor).await;
+    }
+    if method == Kind::Listen && response.status().is_success() {
+        response.extensions_mut().insert(Endless);
+    }
+    match method {
+        Kind::Initialize | Kind::Discover => say_mutable(response),
+        Kind::Listen | Kind::Other => response,
     }
 }
 
@@ -95,24 +178,24 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
         .any(|value| value.contains(kind))
 }
 
-/// Whether a message belongs to streamable HTTP rather than to a bare exchange.
-fn wants_stream(headers: &HeaderMap, value: &Value) -> bool {
-    let version = value
-        .pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion")
+/// The protocol version that a message or its headers name.
+fn version<'a>(headers: &'a HeaderMap, message: Option<&'a Value>) -> Option<&'a str> {
+    message
+        .and_then(|value| value.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion"))
         .and_then(Value::as_str)
-        .or_else(|| headers.get("mcp-protocol-version").and_then(|value| value.to_str().ok()));
-    headers.contains_key("mcp-session-id")
-        || headers.contains_key("mcp-method")
-        || version.is_some_and(|version| version >= MODERN)
-        || match value.get("method").and_then(Value::as_str) {
-            Some("server/discover") => true,
-            Some("initialize") => accepts(headers, "text/event-stream"),
-            _ => false,
-        }
+        .or_else(|| headers.get("mcp-protocol-version").and_then(|value| value.to_str().ok()))
 }
 
-fn is_handshake(value: &Value) -> bool {
-    matches!(value.get("method").and_then(Value::as_str), Some("initialize" | "server/discover"))
+/// Whether a message belongs to streamable HTTP rather than to a bare exchange.
+fn wants_stream(headers: &HeaderMap, value: &Value) -> bool {
+    headers.contains_key(SESSION)
+        || headers.contains_key("mcp-method")
+        || version(headers, Some(value)).is_some_and(|version| version >= MODERN)
+        || match Kind::of(value) {
+            Kind::Discover => true,
+            Kind::Initialize => accepts(headers, "text/event-stream"),
+            Kind::Listen | Kind::Other => false,
+        }
 }
 
 /// Hands a request to the SDK, with the headers it insists on.
@@ -122,8 +205,22 @@ async fn streamable(site: &Site, mut parts: Parts, body: Bytes) -> Response {
         parts.headers.insert(header::ACCEPT, both);
         parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
+    let large = body.len() > body::SMALL;
     let request = http::Request::from_parts(parts, Full::new(body));
-    site.streamable.handle(request).await.map(Body::new)
+    if !large {
+        return site.streamable.handle(request).await.map(Body::new);
+    }
+    // The SDK parses where it is called, so a large body is handled on the blocking pool.
+    let (service, runtime) = (site.streamable.clone(), tokio::runtime::Handle::current());
+    let handled =
+        tokio::task::spawn_blocking(move || runtime.block_on(service.handle(request))).await;
+    match handled {
+        Ok(response) => response.map(Body::new),
+        Err(_) => refuse(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &Error::internal("the request ended without an answer"),
+        ),
+    }
 }
 
 /// Adds to the handshake's answer what the SDK's types cannot say. It is one small event or body.
@@ -155,8 +252,21 @@ fn patched(line: &str) -> String {
 }
 
 /// The answer to one bare message; a notification has none.
-async fn answer(site: &Site, link: &Link, parts: &Parts, value: Value) -> Option<Value> {
-    let mut message = match message::decode(value) {
+async fn answer(
+    site: &Site,
+    link: &Link,
+    parts: &Parts,
+    value: Value,
+    large: bool,
+) -> Option<Value> {
+    let decoded = match large {
+        false => message::decode(value),
+        true => tokio::task::spawn_blocking(|| message::decode(value)).await.unwrap_or_else(|_| {
+            let error = Error::internal("the request could not be read");
+            Err(message::error(&Value::Null, &error))
+        }),
+    };
+    let mut message = match decoded {
         Ok(message) => message,
         Err(answer) => return Some(answer),
     };

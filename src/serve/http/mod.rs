@@ -1,34 +1,49 @@
 //! HTTP: MCP in its three forms, health, metrics, and a help page. Every request passes the guard
-//! (Host, Origin), then is given its caller, before anything is routed.
+//! (Host, Origin), is given its caller, and is held to that caller's limits, before it is routed.
 
 mod auth;
+mod body;
+mod connections;
 mod front;
+mod gate;
 mod guard;
 mod health;
 mod help;
+mod hold;
 mod html;
+mod janitor;
+mod memory;
 mod pages;
+mod server;
+mod sessions;
 mod sse;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+pub use server::Server;
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use axum::{
     Router,
-    extract::Request,
+    extract::{Request, State},
     http::StatusCode,
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{any, get, post},
 };
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
-};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+use self::{connections::Connections, gate::Gate, hold::Tokens, sessions::Sessions};
 use super::mcp::{Handler, Hub, Link, message};
 use crate::{
     app::App,
-    domain::{Caller, Error, Result, error::Doing},
+    domain::{Caller, Error},
     telemetry::metric,
 };
 
@@ -37,87 +52,53 @@ use crate::{
 struct Site {
     hub: Arc<Hub>,
     guard: Arc<guard::Guard>,
-    streamable: StreamableHttpService<Handler, LocalSessionManager>,
-    sse: Arc<sse::Sessions>,
+    gate: Arc<Gate>,
+    connections: Arc<Connections>,
+    tokens: Arc<Tokens>,
+    streamable: StreamableHttpService<Handler, Sessions>,
+    sessions: Arc<Sessions>,
+    sse: Arc<sse::Streams>,
+    /// Requests answered since the start.
+    answered: Arc<AtomicU64>,
     closing: CancellationToken,
 }
 
-/// A server that is bound to its address and not yet answering.
-pub struct Server {
-    listener: tokio::net::TcpListener,
-    app: Arc<App>,
-    pub address: SocketAddr,
-}
-
-impl Server {
-    /// Takes an address, with its real port where any was asked for: links carry it.
-    pub fn listen(listen: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)> {
-        let what = "read the server's own address";
-        let listener = std::net::TcpListener::bind(listen).map_err(|error| {
-            Error::invalid_params(format!(
-                "could not listen on `{listen}`: {error}; choose another address with `--listen`"
-            ))
-        })?;
-        let address = listener.local_addr().doing(what)?;
-        Ok((listener, address))
-    }
-
-    /// Takes over an address that is listened on.
-    pub fn on(listener: std::net::TcpListener, app: Arc<App>) -> Result<Self> {
-        let what = "take the address over";
-        let address = listener.local_addr().doing(what)?;
-        listener.set_nonblocking(true).doing(what)?;
-        let listener = tokio::net::TcpListener::from_std(listener).doing(what)?;
-        app.serve_http();
-        Ok(Self { listener, app, address })
-    }
-
-    /// Answers until `stop` resolves, then finishes what was accepted.
-    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-        let closing = CancellationToken::new();
-        let drain = Duration::from_secs(self.app.config.server.drain_seconds);
-        let router = router(self.app, self.address, closing.clone());
-        let stopping = closing.clone();
-        let served =
-            axum::serve(self.listener, router.into_make_service_with_connect_info::<SocketAddr>())
-                .with_graceful_shutdown(async move {
-                    stop.await;
-                    tracing::info!("shutting down: finishing what was accepted");
-                    // Streams never end by themselves; requests under way do.
-                    stopping.cancel();
-                })
-                .into_future();
-        let mut served = std::pin::pin!(served);
-        tokio::select! {
-            result = &mut served => return result.doing("serve HTTP"),
-            () = closing.cancelled() => {}
+impl Site {
+    fn new(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Self {
+        let config = &app.config;
+        let guard = Arc::new(guard::Guard::new(&config.server, address));
+        let gate = Gate::new(&config.limits);
+        let connections = Connections::new(config.limits.connections);
+        let sessions = Arc::new(Sessions::new(config));
+        // Host and Origin are checked by our own guard, for every route and not only this one.
+        let settings = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_max_request_body_bytes(config.limits.body_bytes)
+            .with_cancellation_token(closing.child_token());
+        let hub = Hub::new(app);
+        let shared = hub.clone();
+        let streamable = StreamableHttpService::new(
+            move || Ok(Handler::new(shared.clone(), Link::of(Caller::Anonymous))),
+            sessions.clone(),
+            settings,
+        );
+        Self {
+            hub,
+            guard,
+            gate,
+            connections,
+            tokens: Arc::default(),
+            streamable,
+            sessions,
+            sse: Arc::default(),
+            answered: Arc::default(),
+            closing,
         }
-        if tokio::time::timeout(drain, served).await.is_err() {
-            tracing::warn!(seconds = drain.as_secs(), "some connections did not end in time");
-        }
-        Ok(())
     }
 }
 
-fn router(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Router {
-    let config = &app.config;
-    let guard = Arc::new(guard::Guard::new(&config.server, address));
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive =
-        Some(Duration::from_secs(config.server.session_idle_seconds));
-    // Host and Origin are checked by our own guard, for every route and not only this one.
-    let settings = StreamableHttpServerConfig::default()
-        .disable_allowed_hosts()
-        .with_max_request_body_bytes(config.limits.body_bytes)
-        .with_cancellation_token(closing.child_token());
-    let hub = Hub::new(app);
-    let shared = hub.clone();
-    let streamable = StreamableHttpService::new(
-        move || Ok(Handler::new(shared.clone(), Link::of(Caller::Anonymous))),
-        Arc::new(sessions),
-        settings,
-    );
-    let site = Site { hub, guard, streamable, sse: Arc::default(), closing };
+fn router(site: Site) -> Router {
+    let limit = || middleware::from_fn_with_state(site.clone(), hold::limit);
     Router::new()
         .route("/_system/mcp", any(front::mcp))
         .route("/_system/mcp/", any(front::mcp))
@@ -127,16 +108,18 @@ fn router(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Rou
         .route("/_system/messages", post(sse::message))
         .route("/metrics", get(health::metrics))
         .fallback(pages::show)
+        .layer(limit())
         .layer(middleware::from_fn_with_state(site.clone(), auth::identify))
+        .route("/readyz", get(health::ready).layer(limit()))
         .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
         .layer(middleware::from_fn_with_state(site.clone(), guard::check))
-        .layer(middleware::from_fn(count))
+        .layer(middleware::from_fn_with_state(site.clone(), count))
         .with_state(site)
 }
 
-async fn count(request: Request, next: Next) -> Response {
+async fn count(State(site): State<Site>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
+    site.answered.fetch_add(1, Ordering::Relaxed);
     metrics::counter!(metric::HTTP_REQUESTS, "status" => response.status().as_u16().to_string())
         .increment(1);
     response

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Site, html};
+use super::{Site, hold, html};
 use crate::{
     app::{App, notes::NoteRef, rendering::Links},
     domain::{Code, Result},
@@ -24,9 +24,17 @@ pub async fn show(
     if method != Method::GET || uri.path() == "/" {
         return nothing();
     }
+    let permit = match site.hub.permit(&link.caller).await {
+        Ok(permit) => permit,
+        Err(error) => return hold::busy(&error),
+    };
     let app = site.hub.app.clone();
     let path = uri.path().to_owned();
-    let page = tokio::task::spawn_blocking(move || render(&app, &link, path)).await;
+    let page = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        render(&app, &link, path)
+    })
+    .await;
     match page {
         Ok(Ok(page)) => html::answer(page),
         Ok(Err(error)) if error.code == Code::InvalidParams => nothing(),

@@ -4,13 +4,12 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use axum::{
     Extension,
-    body::Bytes,
     extract::{Query, State},
     http::StatusCode,
     response::{
@@ -21,17 +20,26 @@ use axum::{
 use futures::{Stream, StreamExt, stream};
 use rmcp::{
     RoleServer,
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, ClientNotification, RequestId, ServerJsonRpcMessage},
     service::serve_directly_with_ct,
     transport::Transport,
 };
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{
+    OwnedSemaphorePermit, Semaphore,
+    mpsc::{self, error::SendTimeoutError},
+};
 
-use super::{Site, refuse};
+use super::{
+    Site,
+    body::{self, Read},
+    gate::Visitor,
+    hold::{self, Endless},
+    refuse,
+};
 use crate::{
-    domain::{Caller, Error},
+    domain::Error,
     serve::mcp::{
         Handler, Link,
         message::{self, Incoming},
@@ -40,19 +48,19 @@ use crate::{
 
 /// Open streams, by the id in the address to post to.
 #[derive(Default)]
-pub struct Sessions(Mutex<HashMap<String, Session>>);
+pub struct Streams(Mutex<HashMap<String, Session>>);
 
 #[derive(Clone)]
 struct Session {
-    caller: Caller,
+    visitor: Visitor,
     incoming: mpsc::Sender<ClientJsonRpcMessage>,
     outgoing: mpsc::Sender<Value>,
 }
 
-/// The most streams at once: each holds a task and a few buffers.
-const MOST: usize = 1000;
+/// Requests of one stream whose answers were not taken yet. Further ones wait.
+const UNANSWERED: usize = 16;
 
-impl Sessions {
+impl Streams {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Session>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,32 +75,24 @@ pub async fn open(State(site): State<Site>, Extension(link): Extension<Link>) ->
         );
     }
     let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let (incoming, requests) = mpsc::channel(16);
-    let (outgoing, answers) = mpsc::channel(64);
-    {
-        let mut sessions = site.sse.lock();
-        if sessions.len() >= MOST {
-            return refuse(
-                StatusCode::SERVICE_UNAVAILABLE,
-                &Error::limit(format!(
-                    "{MOST} streams are open, which is the most; try again later"
-                )),
-            );
-        }
-        let caller = link.caller.clone();
-        sessions.insert(id.clone(), Session { caller, incoming, outgoing: outgoing.clone() });
-    }
+    let (incoming, requests) = mpsc::channel(UNANSWERED);
+    let (outgoing, answers) = mpsc::channel(UNANSWERED);
+    let visitor = Visitor::of(&link);
+    site.sse.lock().insert(id.clone(), Session { visitor, incoming, outgoing: outgoing.clone() });
     let handler = Handler::new(site.hub.clone(), link);
     let ending = site.closing.child_token();
-    let running =
-        serve_directly_with_ct(handler, Channel { requests, outgoing }, None, ending.clone());
+    let places = Arc::new(Semaphore::new(UNANSWERED));
+    let channel = Channel { requests, outgoing, places, unanswered: Arc::default() };
+    let running = serve_directly_with_ct(handler, channel, None, ending.clone());
     let end = End { site: site.clone(), id: id.clone(), ending: ending.clone() };
     tokio::spawn(async move { drop(running.waiting().await) });
     let endpoint =
         Event::default().event("endpoint").data(format!("/_system/messages?sessionId={id}"));
     let first = stream::once(async { Ok::<_, Infallible>(endpoint) });
     let stream = first.chain(events(answers, end)).take_until(ending.cancelled_owned());
-    Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response()
+    let keep_alive = KeepAlive::new().interval(Duration::from_secs(15));
+    // The gate counts it as a stream, or refuses it, which ends it.
+    (Extension(Endless), Sse::new(stream).keep_alive(keep_alive)).into_response()
 }
 
 /// Every answer as an event; dropping the stream (the client went away) ends the session.
@@ -131,48 +131,66 @@ pub async fn message(
     Query(address): Query<Address>,
     body: axum::body::Body,
 ) -> Response {
+    let visitor = Visitor::of(&link);
     let session = site.sse.lock().get(&address.session).cloned();
-    // Somebody else's stream is told apart from none by nobody.
-    let Some(session) = session.filter(|session| session.caller == link.caller) else {
+    // Somebody else's stream is as unknown as any other.
+    let Some(session) = session.filter(|session| session.visitor.is_same_caller(&visitor)) else {
         return refuse(
             StatusCode::NOT_FOUND,
             &Error::invalid_request("no such session; open a stream at /_system/sse first"),
         );
     };
-    let limits = &site.hub.app.config.limits;
-    let bytes: Bytes = match axum::body::to_bytes(body, limits.body_bytes).await {
-        Ok(bytes) => bytes,
-        Err(_) => {
-            return refuse(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                &Error::limit(format!(
-                    "the request has more than `limits.body_bytes` ({}) bytes, or did not arrive whole",
-                    limits.body_bytes
-                )),
-            );
-        }
+    let Read { bytes, share: _share } = match body::read(&site, &visitor, body).await {
+        Ok(read) => read,
+        Err(refused) => return refused,
     };
-    let values = match message::parse(&bytes, limits.batch) {
+    let values = match body::parse(&site, &bytes).await {
         Ok(Incoming::One(value)) => vec![value],
         Ok(Incoming::Batch(values)) => values,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
+        Err(refused) => return refused,
     };
+    drop(bytes);
+    let time = Duration::from_secs(site.hub.app.config.limits.request_seconds);
     for value in values {
-        let gone = match message::decode(value) {
-            Ok(message) => session.incoming.send(message).await.is_err(),
-            Err(answer) => session.outgoing.send(answer).await.is_err(),
+        let sent = match message::decode(value) {
+            Ok(message) => session.incoming.send_timeout(message, time).await.map_err(is_slow),
+            Err(answer) => session.outgoing.send_timeout(answer, time).await.map_err(is_slow),
         };
-        if gone {
-            return refuse(StatusCode::GONE, &Error::invalid_request("the stream has ended"));
+        match sent {
+            Ok(()) => {}
+            Err(true) => {
+                return hold::busy(&Error::limit(
+                    "this stream has too many answers that were not read; read them first",
+                ));
+            }
+            Err(false) => {
+                return refuse(StatusCode::GONE, &Error::invalid_request("the stream has ended"));
+            }
         }
     }
     (StatusCode::ACCEPTED, "Accepted").into_response()
+}
+
+fn is_slow<T>(error: SendTimeoutError<T>) -> bool {
+    matches!(error, SendTimeoutError::Timeout(_))
 }
 
 /// One stream as the SDK's transport.
 struct Channel {
     requests: mpsc::Receiver<ClientJsonRpcMessage>,
     outgoing: mpsc::Sender<Value>,
+    /// One permit for each request that may be under way, and those that are.
+    places: Arc<Semaphore>,
+    unanswered: Arc<Mutex<HashMap<RequestId, OwnedSemaphorePermit>>>,
+}
+
+/// The request that a message to the client answers.
+fn answered(message: &ServerJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
+        ServerJsonRpcMessage::Error(error) => error.id.clone(),
+        _ => None,
+    }
 }
 
 impl Transport<RoleServer> for Channel {
@@ -182,12 +200,39 @@ impl Transport<RoleServer> for Channel {
         &mut self,
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let outgoing = self.outgoing.clone();
-        async move { outgoing.send(message::encode(&item)).await }
+        let (outgoing, unanswered) = (self.outgoing.clone(), self.unanswered.clone());
+        async move {
+            let answered = answered(&item);
+            let sent = outgoing.send(message::encode(&item)).await;
+            if let Some(id) = answered {
+                unanswered.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        self.requests.recv().await
+        // Nothing is taken before it may run: this future may be dropped while it waits.
+        let place = self.places.clone().acquire_owned().await.ok()?;
+        let message = self.requests.recv().await?;
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        match &message {
+            ClientJsonRpcMessage::Request(request) => {
+                unanswered.insert(request.id.clone(), place);
+            }
+            ClientJsonRpcMessage::Notification(notification) => {
+                // A cancelled request has no answer.
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    unanswered.remove(id);
+                }
+            }
+            _ => {}
+        }
+        drop(unanswered);
+        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

@@ -6,7 +6,7 @@
 )]
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -22,7 +22,7 @@ use super::{
     errors::{error_data, unreadable},
     link::{self, Hub, Link},
     message,
-    notices::{self, Subscribed},
+    notices::{self, Lists, Subscribed},
     prompts, resources,
 };
 use crate::{
@@ -37,36 +37,37 @@ pub struct Handler {
     hub: Arc<Hub>,
     link: Link,
     subscribed: Subscribed,
+    /// The lists as they were when the client connected.
+    lists: Arc<Mutex<Option<Lists>>>,
 }
 
 impl Handler {
     pub fn new(hub: Arc<Hub>, link: Link) -> Self {
-        Self { hub, link, subscribed: Subscribed::default() }
+        Self { hub, link, subscribed: Subscribed::default(), lists: Arc::default() }
     }
 
     fn link(&self, context: &RequestContext<RoleServer>) -> Link {
-        link::of_request(context, &self.link)
+        link::of_extensions(&context.extensions, &self.link)
     }
 
-    /// Runs work on the blocking pool, bounded in number and time, ended when the caller goes.
+    /// Runs work on the blocking pool, bounded in number and time, ended when the caller goes. Work
+    /// that cannot be ended counts until it is done.
     async fn run<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&App, &Link, &dyn Progress, Patience) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, ErrorData> {
         let limits = &self.hub.app.config.limits;
-        let Ok(_permit) = self.hub.calls.try_acquire() else {
-            return Err(error_data(Error::limit(format!(
-                "{} requests are under way, as many as `limits.concurrent` allows; try again in a moment",
-                limits.concurrent
-            ))));
-        };
+        let (link, app) = (self.link(context), self.hub.app.clone());
+        let permit = self.hub.permit(&link.caller).await.map_err(error_data)?;
         let time = Duration::from_secs(limits.request_seconds);
         let patience = Patience::until(Instant::now() + time);
-        let (link, app) = (self.link(context), self.hub.app.clone());
         let (progress, reporting) = reporter(context);
         let inner = patience.clone();
-        let mut task = tokio::task::spawn_blocking(move || work(&app, &link, &*progress, inner));
+        let mut task = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&app, &link, &*progress, inner)
+        });
         let outcome = tokio::select! {
             done = &mut task => done,
             () = context.ct.cancelled() => {
@@ -126,6 +127,8 @@ impl ServerHandler for Handler {
         let link = self.link(&context);
         result.capabilities = for_caller(result.capabilities, &self.hub.app, &link);
         result.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
+        let lists = self.hub.lists(&link).await;
+        *self.lists.lock().unwrap_or_else(PoisonError::into_inner) = lists;
         Ok(result)
     }
 
@@ -141,11 +144,14 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        tokio::spawn(notices::to_session(
-            self.hub.events(),
-            context.peer.clone(),
-            self.subscribed.clone(),
-        ));
+        let link = link::of_extensions(&context.extensions, &self.link);
+        let seen = *self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = match seen {
+            Some(lists) => Some(lists),
+            None => self.hub.lists(&link).await,
+        };
+        let (hub, peer) = (self.hub.clone(), context.peer.clone());
+        tokio::spawn(notices::to_session(hub, link, peer, self.subscribed.clone(), known));
     }
 
     async fn list_tools(
@@ -298,10 +304,7 @@ impl ServerHandler for Handler {
             .await?;
         match content {
             Some(content) => Ok(resources::content(&uri, content).into()),
-            None => Err(ErrorData::resource_not_found(
-                format!("there is no resource `{uri}`; `resources/list` names those there are"),
-                Some(serde_json::json!({ "uri": uri })),
-            )),
+            None => Err(no_such_resource(&uri)),
         }
     }
 
@@ -368,15 +371,26 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> std::result::Result<(), ErrorData> {
-        notices::to_listener(self.hub.events(), &context).await;
+        let link = self.link(context.request_context());
+        notices::to_listener(self.hub.clone(), link, &context).await;
         Ok(())
     }
 
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<(), ErrorData> {
+        let uri = request.uri.clone();
+        let visible = self
+            .run(&context, move |app, link, _, _| app.read_resource(&uri, &link.view()))
+            .await?
+            .is_some();
+        #[cfg(feature = "conformance")]
+        let visible = visible || super::conformance::read_resource(&request.uri).is_some();
+        if !visible {
+            return Err(no_such_resource(&request.uri));
+        }
         if self.subscribed.add(request.uri) {
             return Ok(());
         }
@@ -391,6 +405,15 @@ impl ServerHandler for Handler {
         self.subscribed.remove(&request.uri);
         Ok(())
     }
+}
+
+/// There is none, or none for this caller: the same answer.
+fn no_such_resource(uri: &str) -> ErrorData {
+    let short: String = uri.chars().take(200).collect();
+    ErrorData::resource_not_found(
+        format!("there is no resource `{short}`; `resources/list` names those there are"),
+        Some(serde_json::json!({ "uri": short })),
+    )
 }
 
 fn no_such_method(name: &str) -> Error {

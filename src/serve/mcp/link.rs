@@ -1,20 +1,35 @@
 //! What all connections share, and what is particular to one: who calls, and what they asked for.
 
-use std::sync::Arc;
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
-use rmcp::{RoleServer, service::RequestContext};
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::notices::{Lists, Mailbox};
 use crate::{
-    app::{App, Event, view::View},
-    domain::Caller,
+    app::{App, view::View},
+    domain::{Caller, Error, Result},
     tools::Toolsets,
 };
+
+/// What tells one caller from another, where the same rights are not enough.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// A token, by its number.
+    Token(i64),
+    /// A caller without a token, by address.
+    Address(IpAddr),
+    /// Whoever started this process.
+    Process,
+}
 
 /// One request's link to its caller.
 #[derive(Debug, Clone)]
 pub struct Link {
     pub caller: Caller,
+    pub identity: Identity,
     /// `?toolsets=vault,cards`.
     pub toolsets: Toolsets,
     /// `?method=NAME`: the page that gives the instructions instead of `initialize`.
@@ -33,37 +48,95 @@ impl Link {
     }
 
     pub fn of(caller: Caller) -> Self {
-        Self { caller, toolsets: Toolsets::ALL, method: None, author: None }
+        let identity = Identity::Process;
+        Self { caller, identity, toolsets: Toolsets::ALL, method: None, author: None }
     }
 }
 
 /// What every connection of this process shares.
 pub struct Hub {
     pub app: Arc<App>,
-    /// Calls under way; the config bounds them.
-    pub calls: Semaphore,
-    events: broadcast::Sender<Event>,
+    /// Calls at once, and those of callers other than the owner.
+    calls: Arc<Semaphore>,
+    guest_calls: Arc<Semaphore>,
+    /// Callers other than the owner take turns, so that their work leaves room for the owner's and
+    /// needs memory for a few calls only.
+    turns: Arc<Semaphore>,
+    mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
+    /// What each audience was last seen to be offered, at a position of the change log.
+    pub(super) lists: Mutex<Vec<(Audience, i64, Lists)>>,
+}
+
+/// Callers who see the same lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Audience {
+    pub owner: bool,
+    pub author: Option<String>,
+}
+
+/// The right to run one call. It lasts as long as the work does, also when nobody waits for it any
+/// more.
+pub struct Permit {
+    _call: OwnedSemaphorePermit,
+    _guest: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 impl Hub {
     pub fn new(app: Arc<App>) -> Arc<Self> {
-        // Lagging behind loses notifications that say "look again", of which one more will come.
-        let (events, _) = broadcast::channel(256);
-        let sender = events.clone();
+        let mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>> = Arc::default();
+        let listening = mailboxes.clone();
         app.events.subscribe(move |event| {
-            // No connection is listening: nothing to tell.
-            drop(sender.send(event.clone()));
+            lock(&listening).retain(|mailbox| match mailbox.upgrade() {
+                Some(mailbox) => {
+                    mailbox.post(event);
+                    true
+                }
+                None => false,
+            });
         });
-        Arc::new(Self { calls: Semaphore::new(app.config.limits.concurrent), app, events })
+        let calls = app.config.limits.concurrent;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Arc::new(Self {
+            calls: Arc::new(Semaphore::new(calls)),
+            guest_calls: Arc::new(Semaphore::new(calls - calls / 4)),
+            turns: Arc::new(Semaphore::new(cores.max(2))),
+            app,
+            mailboxes,
+            lists: Mutex::default(),
+        })
     }
 
-    pub fn events(&self) -> broadcast::Receiver<Event> {
-        self.events.subscribe()
+    /// Delivers every event to a mailbox until it is dropped.
+    pub fn deliver_to(&self, mailbox: &Arc<Mailbox>) {
+        lock(&self.mailboxes).push(Arc::downgrade(mailbox));
+    }
+
+    /// Admits one call, or refuses it when as many run as may. Waits for the turn of a caller who is
+    /// not the owner.
+    pub async fn permit(&self, caller: &Caller) -> Result<Permit> {
+        let busy = || {
+            Error::limit(format!(
+                "as many requests run as `limits.concurrent` ({}) allows; try again in a moment",
+                self.app.config.limits.concurrent
+            ))
+        };
+        let take = |calls: &Arc<Semaphore>| calls.clone().try_acquire_owned().map_err(|_| busy());
+        if caller.is_owner() {
+            return Ok(Permit { _call: take(&self.calls)?, _guest: None });
+        }
+        let (guest, call) = (take(&self.guest_calls)?, take(&self.calls)?);
+        let turn = self.turns.clone().acquire_owned().await.map_err(|_| busy())?;
+        Ok(Permit { _call: call, _guest: Some([guest, turn]) })
     }
 }
 
-/// The link of a request: what the HTTP front attached to it, or else the connection's own.
-pub(super) fn of_request(context: &RequestContext<RoleServer>, own: &Link) -> Link {
-    let parts = context.extensions.get::<http::request::Parts>();
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The link of a request or notification: what the HTTP front attached to it, or else the
+/// connection's own.
+pub(super) fn of_extensions(extensions: &rmcp::model::Extensions, own: &Link) -> Link {
+    let parts = extensions.get::<http::request::Parts>();
     parts.and_then(|parts| parts.extensions.get::<Link>()).unwrap_or(own).clone()
 }

@@ -4,6 +4,7 @@
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use serde_json::{Value, json};
 
+use super::shape::{self, Shape};
 use crate::domain::{Code, Error, Result};
 
 /// What arrived in one piece.
@@ -13,21 +14,44 @@ pub enum Incoming {
     Batch(Vec<Value>),
 }
 
-/// Reads a piece of JSON: one message or a batch.
+/// The longest `id`. It is repeated in the answer, and copied on the way there.
+const MAX_ID: usize = 1000;
+
+/// Parses JSON: one message, or a batch of at most `most`. What is too much is refused before
+/// anything is built of it.
 pub fn parse(bytes: &[u8], most: usize) -> Result<Incoming> {
+    let shape = Shape::of(bytes);
+    if let Some(count) = shape.elements.filter(|count| *count > most) {
+        return Err(Error::limit(format!(
+            "the batch has {count} messages, more than `limits.batch` ({most}) allows; send it in parts"
+        )));
+    }
+    if shape.values > shape::MAX_VALUES {
+        return Err(Error::limit(format!(
+            "the request has more than {} values; send less at once",
+            shape::MAX_VALUES
+        )));
+    }
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| Error::new(Code::Parse, parse_error(&error)))?;
-    match value {
+    let incoming = match value {
         Value::Array(messages) if messages.is_empty() => {
-            Err(Error::invalid_request("Invalid Request: the batch is empty"))
+            return Err(Error::invalid_request("Invalid Request: the batch is empty"));
         }
-        Value::Array(messages) if messages.len() > most => Err(Error::limit(format!(
-            "the batch has {} messages, more than `limits.batch` ({most}) allows; send it in parts",
-            messages.len()
-        ))),
-        Value::Array(messages) => Ok(Incoming::Batch(messages)),
-        value => Ok(Incoming::One(value)),
+        Value::Array(messages) => Incoming::Batch(messages),
+        value => Incoming::One(value),
+    };
+    let messages = match &incoming {
+        Incoming::One(message) => std::slice::from_ref(message),
+        Incoming::Batch(messages) => messages,
+    };
+    let id = |message: &Value| message.get("id").and_then(Value::as_str).map_or(0, str::len);
+    if messages.iter().any(|message| id(message) > MAX_ID) {
+        return Err(Error::invalid_request(format!(
+            "Invalid Request: `id` has more than {MAX_ID} bytes"
+        )));
     }
+    Ok(incoming)
 }
 
 fn parse_error(error: &serde_json::Error) -> String {

@@ -10,8 +10,9 @@ pub mod message;
 mod notices;
 mod prompts;
 mod resources;
+mod shape;
 pub mod stdio;
 
 pub use errors::{error_data, error_data_with_id};
 pub use handler::Handler;
-pub use link::{Hub, Link};
+pub use link::{Hub, Identity, Link};

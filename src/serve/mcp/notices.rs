@@ -1,9 +1,14 @@
 //! What the server tells without being asked: lists that changed, resources that were updated.
 //! Handshake-era clients get it on their session, later ones through `subscriptions/listen`.
+//!
+//! A client hears of a list only when the list that it sees itself changed, and of a resource only
+//! when it may read it. News that comes faster than it is told is merged, never skipped.
 
 use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeSet, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use rmcp::{
@@ -11,21 +16,35 @@ use rmcp::{
     model::ResourceUpdatedNotificationParam,
     service::{Peer, SubscriptionContext},
 };
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::Notify;
 
-use crate::app::Event;
+use super::link::{Audience, Hub, Link};
+use crate::{
+    app::{App, Event, view::View},
+    domain::{Kind, Result},
+};
 
-/// The resources a handshake-era client subscribed to.
+/// How long news is gathered before it is told.
+const GATHER: Duration = Duration::from_millis(100);
+
+/// How often a session without news checks whether its client is still there.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// How many audiences share their work: a caller may name any author.
+const MAX_AUDIENCES: usize = 64;
+
+/// The most that one connection may subscribe to.
+const MAX_SUBSCRIPTIONS: usize = 10_000;
+
+/// The resources that a client subscribed to.
 #[derive(Debug, Clone, Default)]
 pub struct Subscribed(Arc<Mutex<HashSet<String>>>);
 
-/// The most that one connection may subscribe to.
-const MOST: usize = 10_000;
-
 impl Subscribed {
+    /// False when the connection has too many subscriptions.
     pub fn add(&self, uri: String) -> bool {
-        let mut uris = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if uris.len() >= MOST {
+        let mut uris = lock(&self.0);
+        if uris.len() >= MAX_SUBSCRIPTIONS {
             return false;
         }
         uris.insert(uri);
@@ -33,79 +52,232 @@ impl Subscribed {
     }
 
     pub fn remove(&self, uri: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        lock(&self.0).remove(uri);
     }
 
     fn has(&self, uri: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
+        lock(&self.0).contains(uri)
     }
 }
 
-/// Passes events on to a session until it closes.
+/// The news that one connection was not told yet. Its size is bounded by the subscriptions.
+#[derive(Debug)]
+pub struct Mailbox {
+    subscribed: Subscribed,
+    updated: Mutex<BTreeSet<String>>,
+    /// Lists of the conformance suite's fixtures, which no fingerprint shows.
+    #[cfg(feature = "conformance")]
+    fixtures: Mutex<Vec<Event>>,
+    wake: Notify,
+}
+
+impl Mailbox {
+    fn new(subscribed: Subscribed) -> Arc<Self> {
+        Arc::new(Self {
+            subscribed,
+            updated: Mutex::default(),
+            #[cfg(feature = "conformance")]
+            fixtures: Mutex::default(),
+            wake: Notify::new(),
+        })
+    }
+
+    pub fn post(&self, event: &Event) {
+        if let Event::Resource(uri) = event
+            && self.subscribed.has(uri)
+        {
+            lock(&self.updated).insert(uri.clone());
+        }
+        #[cfg(feature = "conformance")]
+        if matches!(event, Event::Tools | Event::Prompts) {
+            lock(&self.fixtures).push(event.clone());
+        }
+        // Any change of the library may change what a caller is offered.
+        self.wake.notify_one();
+    }
+
+    #[cfg(feature = "conformance")]
+    fn fixtures_changed(&self, list: &Event) -> bool {
+        let mut fixtures = lock(&self.fixtures);
+        let before = fixtures.len();
+        fixtures.retain(|event| event != list);
+        fixtures.len() < before
+    }
+
+    #[cfg(not(feature = "conformance"))]
+    fn fixtures_changed(&self, _list: &Event) -> bool {
+        false
+    }
+
+    /// Takes the subscribed resources that changed, after a moment for what changes with them.
+    async fn take(&self) -> BTreeSet<String> {
+        tokio::time::sleep(GATHER).await;
+        std::mem::take(&mut lock(&self.updated))
+    }
+}
+
+/// Fingerprints of the lists that one caller sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lists {
+    tools: u64,
+    prompts: u64,
+    resources: u64,
+}
+
+impl Hub {
+    /// The lists of a caller as they are now. Callers who see the same share the work.
+    pub async fn lists(self: &Arc<Self>, link: &Link) -> Option<Lists> {
+        let (hub, link) = (self.clone(), link.clone());
+        let lists = tokio::task::spawn_blocking(move || hub.read_lists(&link)).await.ok()?;
+        lists
+            .inspect_err(|error| {
+                tracing::warn!(code = error.code.as_str(), "could not read what changed")
+            })
+            .ok()
+    }
+
+    fn read_lists(&self, link: &Link) -> Result<Lists> {
+        let audience = Audience { owner: link.caller.is_owner(), author: link.author.clone() };
+        let head = self.app.store.items.head()?;
+        let mut known = lock(&self.lists);
+        if let Some((_, _, lists)) =
+            known.iter().find(|(who, at, _)| *who == audience && *at == head)
+        {
+            return Ok(*lists);
+        }
+        let lists = read_lists(&self.app, &link.view())?;
+        // Older positions are of no use to anybody. The owner's prompts may change without one.
+        known.retain(|(who, at, _)| *at == head && *who != audience);
+        if !audience.owner && known.len() < MAX_AUDIENCES {
+            known.push((audience, head, lists));
+        }
+        Ok(lists)
+    }
+
+    /// Whether a caller may read a resource.
+    pub async fn sees(self: &Arc<Self>, link: &Link, uri: &str) -> bool {
+        let (app, link, uri) = (self.app.clone(), link.clone(), uri.to_owned());
+        let read = move || app.read_resource(&uri, &link.view()).is_ok_and(|found| found.is_some());
+        tokio::task::spawn_blocking(read).await.unwrap_or(false)
+    }
+}
+
+fn read_lists(app: &App, view: &View<'_>) -> Result<Lists> {
+    let mut methods = DefaultHasher::new();
+    for method in app.methods(view)? {
+        (method.name, method.title, method.description).hash(&mut methods);
+        format!("{:?}", method.arguments).hash(&mut methods);
+    }
+    let whole = view.caller.is_owner() && view.author.is_none();
+    let mut prompts = methods.clone();
+    if whole {
+        app.prompts.version()?.hash(&mut prompts);
+    }
+    let mut resources = DefaultHasher::new();
+    if whole {
+        // Every page is the owner's, so counting them is enough.
+        app.store.items.count(Some(Kind::Page))?.hash(&mut resources);
+    } else {
+        let mut after = None;
+        loop {
+            let rows = app.store.pages.list(after, 1000, !view.caller.is_owner())?;
+            let Some(last) = rows.last() else { break };
+            after = Some(last.pid);
+            for row in rows.iter().filter(|row| view.sees(&row.facts.page)) {
+                (row.pid, &row.vault, &row.path, &row.facts.page.title).hash(&mut resources);
+            }
+        }
+    }
+    Ok(Lists { tools: methods.finish(), prompts: prompts.finish(), resources: resources.finish() })
+}
+
+/// Passes news on to a session until it closes. `known` is what the client saw when it connected.
 pub async fn to_session(
-    mut events: Receiver<Event>,
+    hub: Arc<Hub>,
+    link: Link,
     peer: Peer<RoleServer>,
     subscribed: Subscribed,
+    mut known: Option<Lists>,
 ) {
-    while let Some(event) = next(&mut events).await {
-        if peer.is_transport_closed() {
+    let mailbox = Mailbox::new(subscribed);
+    hub.deliver_to(&mailbox);
+    loop {
+        let now = hub.lists(&link).await.or(known);
+        let differs = |list: fn(Lists) -> u64| known.map(list) != now.map(list);
+        let mut sent = Ok(());
+        if mailbox.fixtures_changed(&Event::Tools) || differs(|lists| lists.tools) {
+            sent = sent.and(peer.notify_tool_list_changed().await);
+        }
+        if mailbox.fixtures_changed(&Event::Prompts) || differs(|lists| lists.prompts) {
+            sent = sent.and(peer.notify_prompt_list_changed().await);
+        }
+        if differs(|lists| lists.resources) {
+            sent = sent.and(peer.notify_resource_list_changed().await);
+        }
+        known = now;
+        if sent.is_err() || peer.is_transport_closed() {
             return;
         }
-        let sent = match event {
-            Event::Tools => peer.notify_tool_list_changed().await,
-            Event::Prompts => peer.notify_prompt_list_changed().await,
-            Event::Resources => peer.notify_resource_list_changed().await,
-            Event::Resource(uri) if subscribed.has(&uri) => {
-                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
+        while tokio::time::timeout(LOOK, mailbox.wake.notified()).await.is_err() {
+            if peer.is_transport_closed() {
+                return;
             }
-            Event::Resource(_) => Ok(()),
-        };
-        if sent.is_err() {
-            return;
+        }
+        for uri in mailbox.take().await {
+            if hub.sees(&link, &uri).await {
+                let updated = ResourceUpdatedNotificationParam::new(uri);
+                if peer.notify_resource_updated(updated).await.is_err() {
+                    return;
+                }
+            }
         }
     }
 }
 
-/// Passes events on to one `subscriptions/listen` until it is cancelled.
-pub async fn to_listener(mut events: Receiver<Event>, context: &SubscriptionContext) {
+/// Passes news on to one `subscriptions/listen` until it is cancelled.
+pub async fn to_listener(hub: Arc<Hub>, link: Link, context: &SubscriptionContext) {
     let sink = context.sink();
     let accepted = context.accepted().clone();
     let wants = |flag: Option<bool>| flag == Some(true);
+    let subscribed = Subscribed::default();
+    for uri in accepted.resource_subscriptions.iter().flatten() {
+        subscribed.add(uri.clone());
+    }
+    let mailbox = Mailbox::new(subscribed);
+    hub.deliver_to(&mailbox);
+    let mut known = hub.lists(&link).await;
     loop {
-        let event = tokio::select! {
+        tokio::select! {
             () = context.cancelled() => return,
-            event = next(&mut events) => event,
-        };
-        let Some(event) = event else { return };
-        let sent = match event {
-            Event::Tools if wants(accepted.tools_list_changed) => {
-                sink.notify_tool_list_changed().await
+            () = mailbox.wake.notified() => {}
+        }
+        let updated = mailbox.take().await;
+        let now = hub.lists(&link).await.or(known);
+        let differs = |list: fn(Lists) -> u64| known.map(list) != now.map(list);
+        let mut sent = Ok(());
+        let tools = mailbox.fixtures_changed(&Event::Tools) || differs(|lists| lists.tools);
+        let prompts = mailbox.fixtures_changed(&Event::Prompts) || differs(|lists| lists.prompts);
+        if wants(accepted.tools_list_changed) && tools {
+            sent = sent.and(sink.notify_tool_list_changed().await);
+        }
+        if wants(accepted.prompts_list_changed) && prompts {
+            sent = sent.and(sink.notify_prompt_list_changed().await);
+        }
+        if wants(accepted.resources_list_changed) && differs(|lists| lists.resources) {
+            sent = sent.and(sink.notify_resource_list_changed().await);
+        }
+        known = now;
+        for uri in updated {
+            if hub.sees(&link, &uri).await {
+                sent = sent.and(sink.notify_resource_updated(uri).await);
             }
-            Event::Prompts if wants(accepted.prompts_list_changed) => {
-                sink.notify_prompt_list_changed().await
-            }
-            Event::Resources if wants(accepted.resources_list_changed) => {
-                sink.notify_resource_list_changed().await
-            }
-            Event::Resource(uri)
-                if accepted.resource_subscriptions.iter().flatten().any(|one| *one == uri) =>
-            {
-                sink.notify_resource_updated(uri).await
-            }
-            _ => Ok(()),
-        };
+        }
         if sent.is_err() {
             return;
         }
     }
 }
 
-async fn next(events: &mut Receiver<Event>) -> Option<Event> {
-    loop {
-        match events.recv().await {
-            Ok(event) => return Some(event),
-            Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => return None,
-        }
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
