@@ -67,7 +67,7 @@ impl Index {
     /// opened at all, it is removed.
     fn open(&self, common: &Common) -> Result<App> {
         let opened = common.open();
-        let index = common.config(None)?.data.join("index");
+        let index = common.config()?.data.join("index");
         let Err(error) = opened else { return opened };
         if !self.rebuild || !index.exists() {
             return Err(error);

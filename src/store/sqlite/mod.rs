@@ -20,7 +20,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub use fault::quick_check;
 
 use super::Store;
-use crate::domain::{Result, error::Doing};
+use crate::domain::Result;
 
 const READERS: usize = 4;
 /// How messages call the file.
