@@ -77,7 +77,11 @@ enum Command {
         new: bool,
     },
     /// List the backups of user.jsonl, the newest first
-    Backups,
+    Backups {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Bring a backup back; what is there now becomes a backup itself
     Restore {
         /// As `prompt backups` names it
@@ -132,7 +136,7 @@ impl PromptCommand {
             Command::New(new) => new.run(&app),
             Command::Delete { names } => delete(&app, &names),
             Command::Edit { name, copy, new } => edit::edit(&app, &name, copy, new),
-            Command::Backups => backups(&app),
+            Command::Backups { json } => backups(&app, json),
             Command::Restore { backup } => {
                 let restored = app.restore_prompts(&backup)?;
                 out::say(format_args!("Restored {} prompts from {backup}.", restored.prompts));
@@ -261,8 +265,14 @@ fn delete(app: &App, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn backups(app: &App) -> Result<()> {
+fn backups(app: &App, json: bool) -> Result<()> {
     let backups = app.prompts.backups()?;
+    if json {
+        let listed = backups.iter();
+        let listed = listed
+            .map(|backup| json!({"name": backup.name, "made": backup.made, "bytes": backup.bytes}));
+        return out::json(&listed.collect::<Vec<_>>());
+    }
     if backups.is_empty() {
         out::note("There is no backup yet: the first change of user.jsonl makes one.");
     }

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::{Common, bar::Bar, out};
 use crate::{
@@ -17,7 +18,11 @@ pub struct Vault {
 #[derive(Subcommand)]
 enum Command {
     /// Name the folders that this library reads
-    List,
+    List {
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Read another folder from now on
     Add {
         folder: PathBuf,
@@ -44,8 +49,14 @@ impl Vault {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
         match self.command {
-            Command::List => {
+            Command::List { json } => {
                 let vaults = app.sources.register_vaults()?;
+                if json {
+                    let listed = vaults.iter();
+                    let listed =
+                        listed.map(|vault| json!({"name": vault.name, "path": vault.root}));
+                    return out::json(&listed.collect::<Vec<_>>());
+                }
                 if vaults.is_empty() {
                     out::note(NO_VAULT);
                 }

@@ -189,9 +189,14 @@ fn an_address_is_given_only_where_a_server_answers() {
 #[test]
 fn gibberish_finds_nothing_in_three_languages() {
     let home = Home::new();
-    home.say(&["vault", "add", concat!(env!("CARGO_MANIFEST_DIR"), "/examples/vault")]);
-    home.say(&["index"]);
-    let mut client = home.stdio();
+    let vault = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/vault");
+    let with_model = |arguments: &[&str]| {
+        let mut command = home.command(arguments);
+        command.env("NOTEWELL_EMBED_PROVIDER", "embedded");
+        command
+    };
+    assert!(with_model(&["index", "--vault", vault]).status().unwrap().success());
+    let mut client = Client::start(with_model(&["mcp"]));
     client.initialize();
     for query in ["zzzzqqq", "щщщъъъы", "ヌヌヂヂヅ"] {
         let (paths, notes) = found(&mut client, json!({ "query": query }));
