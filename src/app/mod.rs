@@ -113,7 +113,10 @@ impl App {
         let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
         let index = Arc::new(Index::open(&index_root, sources.clone(), model)?);
         let vectorise = embedder.clone().map(query_embedder);
-        let engine = Engine::new(index.clone(), vectorise, CATCH_UP);
+        let mut engine = Engine::new(index.clone(), vectorise, CATCH_UP);
+        if let Some(embedder) = embedder.clone() {
+            engine = engine.knowing(Arc::new(move |text| embedder.knows(text)));
+        }
         Ok(Self {
             sources,
             index,

@@ -21,6 +21,10 @@ impl Embedder for Embedded {
     fn covered(&self, text: &str) -> f32 {
         notewell_model::covered(text)
     }
+
+    fn knows(&self, text: &str) -> bool {
+        !notewell_model::is_spelled(text)
+    }
 }
 
 #[cfg(test)]

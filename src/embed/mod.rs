@@ -32,4 +32,10 @@ pub trait Embedder: Send + Sync {
     fn covered(&self, _text: &str) -> f32 {
         1.0
     }
+
+    /// Whether the model knows any piece of the text longer than a letter. The vector of a text it
+    /// can only spell says nothing, so a search then goes by words alone.
+    fn knows(&self, _text: &str) -> bool {
+        true
+    }
 }

@@ -41,6 +41,9 @@ pub enum Role {
 /// Turns a text into a vector.
 pub type Vectorise = Arc<dyn Fn(&str, Role) -> Result<Vec<f32>> + Send + Sync>;
 
+/// Whether the model knows a question well enough to compare its meaning.
+pub type Knows = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// How a search is asked, beside the question.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
@@ -87,6 +90,7 @@ type Remembered = HashMap<(Role, String), Vec<f32>>;
 pub struct Engine {
     index: Arc<Index>,
     vectorise: Option<Vectorise>,
+    knows: Option<Knows>,
     /// How long a search waits for the index to catch up.
     patience: Duration,
     remembered: Mutex<Remembered>,
@@ -94,7 +98,12 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(index: Arc<Index>, vectorise: Option<Vectorise>, patience: Duration) -> Self {
-        Self { index, vectorise, patience, remembered: Mutex::default() }
+        Self { index, vectorise, knows: None, patience, remembered: Mutex::default() }
+    }
+
+    /// Sets the test for questions whose vector would say nothing; those are searched by words only.
+    pub fn knowing(self, knows: Knows) -> Self {
+        Self { knows: Some(knows), ..self }
     }
 
     pub fn index(&self) -> &Arc<Index> {
@@ -135,8 +144,10 @@ impl Engine {
         }
         let wanted = (options.offset + options.limit) * 4;
         let pool = wanted.max(POOL);
-        let meaning =
-            options.mode != Mode::Lexical && query.text.chars().any(char::is_alphanumeric);
+        let spelled = self.knows.as_ref().is_some_and(|knows| !knows(&query.text));
+        let meaning = options.mode != Mode::Lexical
+            && query.text.chars().any(char::is_alphanumeric)
+            && !spelled;
         // The question's vector takes longest: it is computed beside the words.
         let by_words = || self.by_words(&view, query, &narrowing, options.mode, pool);
         let (words, near) = match meaning.then_some(self.vectorise.as_ref()).flatten() {
@@ -173,7 +184,7 @@ impl Engine {
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search_once(&query.clone().loosened(), options);
         }
-        let none_near = groups.is_empty() && aim.is_some();
+        let none_near = groups.is_empty() && (aim.is_some() || spelled);
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
         let page = self.show(&view, &groups, options, &words.terms)?;
         let vectors = match options.mode {

@@ -14,7 +14,7 @@ mod query;
 mod snippet;
 
 pub use answer::{Answer, Found, Match};
-pub use engine::{DEEPEST, Engine, Like, MOST_RESULTS, Options, Role, Vectorise};
+pub use engine::{DEEPEST, Engine, Knows, Like, MOST_RESULTS, Options, Role, Vectorise};
 pub use filters::{combine, end_of};
 pub use fuse::{Evidence, Mode};
 pub use query::{MOST_CHARACTERS, Query, parse};

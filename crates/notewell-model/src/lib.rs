@@ -86,6 +86,23 @@ pub fn covered(text: &str) -> f32 {
     Vocabulary::parse(VOCABULARY).map_or(0.0, |known| Tokenizer::new(known).covered(text))
 }
 
+/// Whether the vocabulary has no piece of `text` longer than a letter, as of `zzzzqqq`. The vector of
+/// such a text says nothing. Han characters are words of their own, so a text with one is never
+/// spelled, and neither is one of fewer than four letters.
+pub fn is_spelled(text: &str) -> bool {
+    const SHORTEST: usize = 4;
+    /// The start, the end and the mark of the first word.
+    const BESIDE_LETTERS: usize = 3;
+    let letters = text.chars().filter(|c| !c.is_whitespace()).count();
+    let han = |c: char| matches!(u32::from(c), 0x3400..=0x9FFF | 0x2_0000..=0x3_FFFF);
+    if letters < SHORTEST || letters > LIMIT || text.chars().any(han) {
+        return false;
+    }
+    let Ok(vocabulary) = Vocabulary::parse(VOCABULARY) else { return false };
+    let pieces = Tokenizer::new(vocabulary).encode("", text, LIMIT).len();
+    pieces + 1 >= letters + BESIDE_LETTERS
+}
+
 /// What the model knows texts as, the likeliest first: most are words, behind a `▁` where a space
 /// stands before them.
 pub fn pieces() -> Vec<String> {
@@ -299,6 +316,17 @@ mod tests {
         // Still a vector, though it says little.
         let vectors = Embedded::new().encode(&["안녕하세요 세계"], Role::Passage).unwrap();
         assert!(vectors[0].iter().all(|x| x.is_finite()));
+    }
+
+    #[test]
+    fn letters_that_mean_nothing_are_spelled() {
+        for text in ["щщщъъъы", "ъъъъъ", "ヌヌヂヂヅ", "ぬぬぢぢづ"] {
+            assert!(is_spelled(text), "{text}");
+        }
+        for text in ["coffee", "cappuccino", "кофе", "литератор", "コーヒー", "量子力学", "C++", ""]
+        {
+            assert!(!is_spelled(text), "{text}");
+        }
     }
 
     #[test]
