@@ -3,10 +3,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+// Without fixtures `resources-subscribe` and `resources-unsubscribe` do not apply: they subscribe to a resource
+// of the fixtures, and Notewell refuses a subscription to a resource that does not exist.
 const GENERAL = {
   '2025-11-25': [
     'server-initialize', 'server-session-lifecycle', 'ping', 'completion-complete', 'tools-list', 'resources-list',
-    'resources-subscribe', 'resources-unsubscribe', 'prompts-list', 'server-sse-multiple-streams',
+    'prompts-list', 'server-sse-multiple-streams',
     'server-sse-polling', 'dns-rebinding-protection',
   ],
   '2026-07-28': [
