@@ -83,7 +83,7 @@ impl App {
     }
 
     fn follow(self: &Arc<Self>, vaults: Vec<VaultRow>, stop: &AtomicBool) {
-        // What connections could see before the first look: they are told of what it changes.
+        // What connections could see before the first look: they are notified of what it changes.
         let mut head = self.store.items.head().unwrap_or_default();
         self.remember_lists();
         self.prompts_told.store(self.prompts.version().unwrap_or_default(), Ordering::Release);

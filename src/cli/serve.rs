@@ -92,7 +92,7 @@ fn stop_within(app: Arc<App>, time: Duration) {
         // The other side may have given up.
         let _ = done.send(());
     });
-    // At least a moment, for what only needs to be told.
+    // At least a moment, for messages that are ready to send.
     let time = time.max(Duration::from_millis(500));
     if stopping.is_err() || stopped.recv_timeout(time).is_err() {
         tracing::warn!("stopped before background work had ended; it goes on at the next start");

@@ -23,7 +23,7 @@ pub enum Code {
     /// Something outside failed: a model provider, a clone, a build. Told as a tool result.
     Outside,
     /// Storage cannot be used at the moment: locked by another program, or the disk is full. The
-    /// caller is told, and can try again.
+    /// caller gets the sentence, and can try again.
     Storage,
     /// A file that holds a person's items is missing, empty or damaged. The caller is told how to
     /// restore it.

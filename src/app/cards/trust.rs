@@ -38,7 +38,7 @@ impl CardRoom {
         }
     }
 
-    /// Whether the file is suspect. The log is told once of each reason.
+    /// Whether the file is suspect. Each reason is logged once.
     pub(super) fn is_suspect(&self) -> Result<bool> {
         let found = self.suspicion()?;
         let mut state = self.state();

