@@ -44,8 +44,7 @@ impl Doctor {
         }
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
         if wrong > 0 {
-            let need = if wrong == 1 { "needs" } else { "need" };
-            out::complain(format_args!("{} {need} mending", out::count(wrong as u64, "thing")));
+            out::complain(format_args!("{} found", out::count(wrong as u64, "problem")));
             return Ok(ExitCode::from(1));
         }
         // What stopped the looking and was not found above.

@@ -202,8 +202,8 @@ impl Common {
     /// Opens the library for one command at the shell.
     fn open(&self) -> Result<App> {
         let config = self.config()?;
-        // A person at the shell wants warnings; the rest is for servers.
-        let filter = if config.log == Config::default().log { "warn" } else { &config.log };
+        // Answers and findings say what a person has to know; warnings are for servers.
+        let filter = if config.log == Config::default().log { "error" } else { &config.log };
         telemetry::start_logs(filter, Form::Human);
         App::open(config, crate::tools::names())
     }

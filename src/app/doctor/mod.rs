@@ -11,7 +11,7 @@ use super::App;
 use crate::domain::{Result, query::words};
 
 words!(
-    /// How bad a finding is: `wrong` needs mending, `note` is good to know.
+    /// How bad a finding is: `wrong` is a problem, `note` is good to know.
     Level, "level", { Wrong = "wrong", Note = "note" }
 );
 
