@@ -95,7 +95,7 @@ pub fn is_spelled(text: &str) -> bool {
     const BESIDE_LETTERS: usize = 3;
     let letters = text.chars().filter(|c| !c.is_whitespace()).count();
     let han = |c: char| matches!(u32::from(c), 0x3400..=0x9FFF | 0x2_0000..=0x3_FFFF);
-    if letters < SHORTEST || letters > LIMIT || text.chars().any(han) {
+    if !(SHORTEST..=LIMIT).contains(&letters) || text.chars().any(han) {
         return false;
     }
     let Ok(vocabulary) = Vocabulary::parse(VOCABULARY) else { return false };
