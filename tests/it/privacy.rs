@@ -5,11 +5,16 @@
 //! labels with the public part. An anonymous caller has the same conversation with both, and every
 //! answer has to be the same, byte for byte.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader},
+    sync::mpsc::{Receiver, channel},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Home, Server, put};
+use crate::support::{Answer, Home, PATIENCE, Server, put, until};
 
 /// Words that only the private part has, in three languages, and a number.
 const PRIVATE_WORDS: &[&str] =
@@ -379,4 +384,133 @@ fn no_private_word_is_completed() {
         }
     }
     assert!(told.is_empty(), "{told:?}");
+}
+
+/// An anonymous session of the older transport, and the notices that it gets.
+struct Session {
+    messages: Receiver<Value>,
+    endpoint: String,
+}
+
+impl Session {
+    fn open(server: &Server) -> Self {
+        let stream = server.open("GET", "/_system/sse", &[("Accept", "text/event-stream")], b"");
+        let (sender, messages) = channel();
+        let (first, endpoint) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                let Some(data) = line.strip_prefix("data:") else { continue };
+                match serde_json::from_str(data.trim()) {
+                    Ok(message) => drop(sender.send(message)),
+                    Err(_) => drop(first.send(data.trim().to_owned())),
+                }
+            }
+        });
+        let endpoint = endpoint.recv_timeout(PATIENCE).expect("the stream says where to post");
+        let session = Self { messages, endpoint };
+        let hello = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        session.ask(server, "initialize", hello);
+        session.post(server, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        session
+    }
+
+    fn post(&self, server: &Server, message: &Value) {
+        let headers = [("Content-Type", "application/json")];
+        let accepted =
+            server.send("POST", &self.endpoint, &headers, message.to_string().as_bytes());
+        assert_eq!(accepted.status, 202, "{}", accepted.body);
+    }
+
+    fn ask(&self, server: &Server, method: &str, params: Value) -> Value {
+        self.post(
+            server,
+            &json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }),
+        );
+        loop {
+            let message = self.messages.recv_timeout(PATIENCE).expect("an answer in time");
+            if message["id"] == 7 {
+                return message;
+            }
+        }
+    }
+
+    /// The notices up to and with the one of this method.
+    fn until(&self, method: &str) -> Vec<String> {
+        let mut notices = Vec::new();
+        loop {
+            let message = self.messages.recv_timeout(PATIENCE).expect("a notice in time");
+            notices.push(message.to_string());
+            if message["method"] == method {
+                return notices;
+            }
+        }
+    }
+}
+
+/// Every kind of private change. Each has to be known to the server before the next.
+fn change_private_things(home: &Home, server: &Server, owner: &str) {
+    let known = |tool: &str, arguments: Value, text: &str| {
+        until(text, || server.post_as(owner, &call(tool, arguments.clone())).body.contains(text));
+    };
+    home.note("a/New.md", &page("", "# New\n\nNewsecretone."));
+    known("search", json!({ "query": "newsecretone" }), "a/New.md");
+    home.note("a/New.md", &page("", "# New\n\nNewsecrettwo."));
+    known("search", json!({ "query": "newsecrettwo" }), "a/New.md");
+    home.note("a/Tool.md", &page("mcp_method: newsecrettool\n", "The text."));
+    known("newsecrettool", json!({}), "The text.");
+    std::fs::remove_file(home.vault().join("a/Tool.md")).unwrap();
+    known("newsecrettool", json!({}), "no tool is called");
+    let prompt = json!({ "name": "newsecretprompt", "title": "P", "messages": [{ "role": "user", "content": { "type": "text", "text": "x" } }] });
+    server.post_as(owner, &call("create_prompt", prompt));
+    server.post_as(owner, &call("delete_prompt", json!({ "name": "newsecretprompt" })));
+    server.post_as(owner, &call("create_note", json!({ "content": "newsecretcard" })));
+    known("search", json!({ "query": "newsecretcard" }), "kind: card");
+    // The notices of all that are out before the next round of the server's watch has ended.
+    std::thread::sleep(Duration::from_secs(1));
+}
+
+/// Private changes make no notice, and public ones the same as ever.
+#[test]
+fn private_changes_make_no_notice() {
+    let told = |private: bool| {
+        let home = Home::new();
+        public_part(&home);
+        home.say(&["index", "--words"]);
+        if private {
+            private_part(&home);
+            home.say(&["index", "--words"]);
+        }
+        let owner = home.token("owner");
+        let server = home.serve();
+        let session = Session::open(&server);
+        let kettle = server.post(&call("note_html", json!({ "path": "en/Kettle.md" }))).json();
+        let pid = &kettle["result"]["structuredContent"]["pid"];
+        let mut told = vec![pid.to_string()];
+        for uri in [
+            format!("notewell://item/{pid}"),
+            "notewell://item/90".into(),
+            "notewell://item/9999".into(),
+        ] {
+            told.push(
+                session
+                    .ask(&server, "resources/subscribe", json!({ "uri": uri }))
+                    .to_string()
+                    .replace("9999", "90"),
+            );
+        }
+        if private {
+            change_private_things(&home, &server, &owner);
+        }
+        home.note("en/Kettle.md", &page("free: true\n", "# Kettle\n\nA new kettle."));
+        told.extend(session.until("notifications/resources/updated"));
+        home.note(
+            "z/Hello.md",
+            &page("free: true\nmcp_method: greet\nmcp_description: Greets anew.\n", "Hello."),
+        );
+        told.extend(session.until("notifications/prompts/list_changed"));
+        home.note("z/More.md", &page("free: true\n", "# More\n\nMore of it."));
+        told.extend(session.until("notifications/resources/list_changed"));
+        told
+    };
+    assert_eq!(told(false), told(true));
 }
