@@ -35,6 +35,7 @@ use std::{
     path::PathBuf,
     process::{ExitCode, Termination},
     str::FromStr,
+    time::Duration,
 };
 
 use clap::{Args, Parser, Subcommand};
@@ -209,8 +210,16 @@ impl Common {
     }
 }
 
+/// An idle blocking thread ends before the server trims its heap, so that what the thread cached is
+/// given back too.
+const IDLE_THREAD: Duration = Duration::from_secs(2);
+
 fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().doing("start the runtime")
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_keep_alive(IDLE_THREAD)
+        .build()
+        .doing("start the runtime")
 }
 
 /// Resolves when the process is asked to end.
