@@ -25,7 +25,7 @@ pub enum Code {
     /// Storage cannot be used at the moment: locked by another program, or the disk is full. The
     /// caller gets the sentence, and can try again.
     Storage,
-    /// A file that holds a person's items is missing, empty or damaged. The caller is told how to
+    /// A file that holds a person's items is missing, empty or damaged. The message says how to
     /// restore it.
     Damaged,
     /// A fault here: storage, index, a bug. The cause goes to the log, an id to the client.

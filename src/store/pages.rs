@@ -62,7 +62,7 @@ pub struct Facts {
     /// The headings of its first level, for an overview.
     #[serde(default)]
     pub toc: Vec<String>,
-    /// How long reading it took, when that was long enough to be told.
+    /// How long reading it took, when that was long enough to report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_ms: Option<u64>,
 }

@@ -374,7 +374,7 @@ fn a_request_that_hangs_does_not_hold_up_the_end() {
     drop(hanging);
 }
 
-/// What an anonymous session is told, as method and URI.
+/// The notices that an anonymous session receives, as method and URI.
 fn told(stream: &mut TcpStream, time: Duration) -> Vec<Value> {
     stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let (mut text, end) = (Vec::new(), Instant::now() + time);

@@ -1,5 +1,5 @@
 //! HTTP: MCP in its three forms, health, metrics, and a help page. Every request passes the guard
-//! (Host, Origin), is given its caller, and is held to that caller's limits, before it is routed.
+//! (Host, Origin), gets its caller, and is checked against that caller's limits, before it is routed.
 
 mod auth;
 mod body;

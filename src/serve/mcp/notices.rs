@@ -2,7 +2,7 @@
 //! Handshake-era clients get it on their session, later ones through `subscriptions/listen`.
 //!
 //! A client hears of a list only when the list that it sees itself changed, and of a resource only
-//! when it may read it. News that comes faster than it is told is merged, never skipped.
+//! when it may read it. Changes that arrive faster than notices are sent are merged, never skipped.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -24,7 +24,7 @@ use crate::{
     domain::{Kind, Result},
 };
 
-/// How long news is gathered before it is told.
+/// How long changes are collected before a notice is sent.
 const GATHER: Duration = Duration::from_millis(100);
 
 /// How often a session without news checks whether its client is still there.

@@ -43,8 +43,8 @@ use crate::{
     },
 };
 
-/// How long a statement waits for another program's lock before the caller is told: well below the
-/// time limit of a request.
+/// How long a statement waits for another program's lock before it fails: well below the time limit
+/// of a request.
 pub const LOCK_WAIT: Duration = Duration::from_secs(3);
 
 pub struct SqliteCards {
