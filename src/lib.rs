@@ -4,10 +4,15 @@
 //! on an import that points the other way. ARCHITECTURE.md is the tour.
 
 pub mod app;
+pub mod ask;
+pub mod bench;
 pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod embed;
+pub mod enrich;
+pub mod eval;
+pub mod import;
 pub mod index;
 pub mod llm;
 pub mod markdown;

@@ -1,14 +1,12 @@
 //! The composition root, and the use cases that touch two rooms or more: one file per noun.
 
-pub mod ask;
+mod ask;
 pub mod bookmarks;
 pub mod cards;
 pub mod demo;
 pub mod doctor;
-pub mod eval;
 mod events;
 mod follow;
-pub mod import;
 mod library;
 mod live;
 mod looks;
@@ -70,7 +68,7 @@ pub struct App {
     provider: Option<Arc<dyn Provider>>,
     orders: Mutex<rerank::Orders>,
     /// What bookmarks are judged by, once the first one is.
-    enricher: Mutex<Option<Arc<bookmarks::enrich::Enricher>>>,
+    enricher: Mutex<Option<Arc<crate::enrich::Enricher>>>,
     /// Whether this process answers over HTTP.
     serves_http: AtomicBool,
     /// Names that no page can take.
@@ -155,16 +153,9 @@ impl App {
         Some(Arc::new(move |texts: &[&str]| embedder.embed(texts, Role::Passage)))
     }
 
-    /// The model, for an evaluation with an index of its own.
-    pub fn model(&self) -> Option<eval::Model> {
-        let embedder = self.embedder.clone()?;
-        Some(eval::Model {
-            id: embedder.id().to_owned(),
-            dims: embedder.dims(),
-            passages: self.passage_embedder()?,
-            questions: query_embedder(embedder),
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-        })
+    /// The embedding model, unless none is configured.
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
     }
 
     /// What a client's model is told about this server at the start: the page whose method is
@@ -175,7 +166,7 @@ impl App {
 }
 
 /// Embeds a question, or a passage that others are compared with.
-fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
+pub fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
     Arc::new(move |text: &str, role| {
         let role = match role {
             search::Role::Question => Role::Query,

@@ -7,14 +7,12 @@ use clap::{Args, ValueEnum};
 
 use super::{Common, bar::Bar, out};
 use crate::{
-    app::{
-        App,
-        eval::{
-            Bench, Question, Ranked, Run, Scores, Set,
-            asking::{self, Figures, Outcome},
-        },
-    },
+    app::App,
     domain::{Progress, Result, error::Doing},
+    eval::{
+        self, Bench, Question, Ranked, Run, Scores, Set,
+        asking::{self, Figures, Outcome},
+    },
     search::Mode,
     vault,
 };
@@ -87,7 +85,7 @@ impl Eval {
             let bench = Bench::prepare(
                 &set.documents,
                 &folder.join(&set.name),
-                app.model(),
+                eval::Model::of(&app),
                 &bar as &dyn Progress,
             )?;
             for mode in &modes {
@@ -131,7 +129,7 @@ impl Eval {
             let set = Set::read(path)?;
             let golds = asking::golds(path)?;
             let bar = Bar::new();
-            let model = app.model();
+            let model = eval::Model::of(&app);
             let bench = Bench::prepare(
                 &set.documents,
                 &folder.join(&set.name),

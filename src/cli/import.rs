@@ -10,11 +10,9 @@ use super::{
     out,
 };
 use crate::{
-    app::{
-        App,
-        import::{ImportReport, Remarks},
-    },
+    app::App,
     domain::{Error, Result, Timestamp},
+    import::{ImportReport, Remarks},
 };
 
 #[derive(Args)]

@@ -20,6 +20,7 @@ use crate::{
         error::Doing,
         prompt::{Draft, Message},
     },
+    import::prompts::markdown,
     store::prompts::Stored,
 };
 
@@ -188,7 +189,7 @@ fn show(app: &App, name: &str, json: bool) -> Result<()> {
     let stored = app.prompts.get(name)?;
     match json {
         true => out::say(format_args!("{:#}", Value::Object(stored.prompt.to_map()))),
-        false => out::say(prompts::write_markdown(&stored.prompt).trim_end()),
+        false => out::say(markdown::write(&stored.prompt).trim_end()),
     }
     Ok(())
 }

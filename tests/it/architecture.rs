@@ -16,9 +16,14 @@ const ROOMS: &[&str] = &[
     "search",
     "llm",
     "oss",
+    "import",
+    "enrich",
+    "ask",
     "app",
+    "eval",
     "tools",
     "serve",
+    "bench",
     "cli",
 ];
 

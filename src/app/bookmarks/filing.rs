@@ -2,13 +2,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{
-    enrich::{Enricher, Taxonomy, topics},
-    project,
-};
+use super::project;
 use crate::{
     app::App,
     domain::{Bookmark, Error, Result},
+    enrich::{Enricher, Taxonomy, topics},
     store::bookmarks::Filed,
 };
 

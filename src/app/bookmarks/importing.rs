@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::import::{self, Format};
 use crate::{
-    app::{App, import::ImportReport},
+    app::App,
     domain::{Bookmark, Code, Error, Progress, Result, Timestamp},
+    import::{
+        ImportReport,
+        bookmarks::{self as import, Format},
+    },
     store::bookmarks::Put,
 };
 

@@ -5,12 +5,9 @@
 
 mod changes;
 mod document;
-pub mod enrich;
 mod export;
 mod filing;
-pub mod import;
 mod importing;
-mod links;
 mod modelled;
 mod project;
 pub mod recommend;

@@ -17,6 +17,7 @@ use crate::{
         error::Doing,
         query::words,
     },
+    import::cards::markdown::INLINE,
     store::cards::{Cards, Images},
 };
 
@@ -24,9 +25,6 @@ words!(
     /// How cards are written out.
     Format, "format", { Json = "json", Markdown = "markdown" }
 );
-
-/// The field of an image that stands in the frontmatter itself.
-pub(super) const INLINE: &str = "text";
 
 /// What an export wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    app::import::ImportReport,
     domain::{Pid, Silent, Timestamp},
+    import::ImportReport,
     store,
 };
 

@@ -8,11 +8,12 @@ use std::{
 
 use super::document::stamp;
 use crate::{
-    app::{App, Event, import::ImportReport},
+    app::{App, Event},
     domain::{
         Kind, Progress, Result,
         prompt::{Draft, Patch},
     },
+    import::ImportReport,
     store::prompts::Restored,
 };
 

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{file::put, formula, markdown};
+use super::file::put;
 use crate::{
     domain::{Error, Result, error::Doing, prompt::check_name},
+    import::prompts::{OWN_COLUMNS, formula, markdown},
     store::{Prompts, prompts::Stored},
 };
 
@@ -39,9 +40,6 @@ pub struct Exported {
     /// Prompts that this form cannot hold, and why.
     pub left_out: Vec<(String, String)>,
 }
-
-/// The columns of our own table, by which an import knows it again.
-pub(super) const OWN_COLUMNS: [&str; 5] = ["name", "title", "description", "tags", "prompt"];
 
 /// Writes the user's own prompts, or all of them.
 pub fn export(prompts: &dyn Prompts, path: &Path, form: Form, all: bool) -> Result<Exported> {

@@ -12,18 +12,18 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 
-use super::reading::{ForeignPrompt, Reading, SOURCE};
 use crate::{
-    app::import::ImportReport,
     domain::{
         Progress, Prompt, Result, Timestamp,
         prompt::{MAX_TAGS, MAX_TITLE, check_name},
     },
+    import::{
+        ImportReport,
+        prompts::{ForeignPrompt, Reading, SOURCE, slug},
+    },
     markdown::template,
     store::{Prompts, prompts::declare_placeholders},
 };
-
-const MAX_SLUG: usize = 64;
 
 /// Imports files and folders as one change with one backup.
 pub fn import(
@@ -132,24 +132,6 @@ fn free_name(name: &str, taken: &HashSet<String>) -> String {
         free = format!("{base}_{number}");
     }
     free
-}
-
-/// `Code Review: v2!` → `code_review_v2`; letters of every script stay.
-pub(super) fn slug(title: &str) -> String {
-    let mut slug = String::new();
-    for c in title.nfkc().flat_map(char::to_lowercase).nfc() {
-        let fits = c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c);
-        match fits {
-            true => slug.push(c),
-            false if !slug.is_empty() && !slug.ends_with('_') => slug.push('_'),
-            false => {}
-        }
-    }
-    let slug: String = slug.chars().take(MAX_SLUG).collect();
-    match slug.trim_end_matches('_') {
-        "" => "prompt".to_owned(),
-        slug => slug.to_owned(),
-    }
 }
 
 #[cfg(test)]

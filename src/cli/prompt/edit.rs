@@ -3,7 +3,7 @@
 use std::{io::Write, process};
 
 use crate::{
-    app::{App, prompts},
+    app::App,
     cli::out,
     config,
     domain::{
@@ -11,6 +11,7 @@ use crate::{
         error::Doing,
         prompt::{Draft, Message, Patch},
     },
+    import::prompts::markdown,
     store::prompts::{Origin, Stored, check_placeholders},
 };
 
@@ -40,7 +41,7 @@ pub fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()
             prompt
         }
     };
-    let before = prompts::write_markdown(&start);
+    let before = markdown::write(&start);
     let (file, after) = in_editor(&start.name, &before)?;
     if after == before && copy.is_none() {
         out::say("Nothing changed.");
@@ -66,7 +67,7 @@ pub fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()
 
 /// Saves an edited text: as a change of `stored`, or as a new prompt.
 fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Result<String> {
-    let edited = prompts::read_markdown(text, &start.name)?;
+    let edited = markdown::read(text, &start.name)?;
     edited.check()?;
     check_placeholders(&edited)?;
     let Some(Stored { prompt: before, .. }) = stored else {

@@ -1,6 +1,7 @@
 //! A saved post or link, and what was made of it.
 
 mod address;
+pub mod links;
 
 pub use address::{domain, same_address};
 

@@ -3,10 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use super::handle;
 use crate::{
-    app::{
-        App,
-        ask::{Candidate, Method, Reply},
-    },
+    app::App,
+    ask::{Candidate, Method, Reply},
     domain::{Kind, Result},
     tools::{self, Access, Cx, Effect, Format, Tool, Toolset},
 };

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{Bench, Model, Question, set};
 use crate::{
-    app::ask::{Asked, Asker, Candidate, Reply},
+    ask::{Asked, Asker, Candidate, Reply},
     domain::{Filters, Pid, Progress, Result},
 };
 

@@ -4,6 +4,9 @@
 //! A file may be hostile or broken. The limits hold for what it unpacks to, and memory is bounded
 //! by the largest record, not by the file.
 
+pub mod bookmarks;
+pub mod cards;
+pub mod prompts;
 mod records;
 mod report;
 mod source;

@@ -13,12 +13,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    app::bookmarks::import,
     domain::{
         Timestamp,
         query::{Action, Sentiment},
     },
     embed::{Embedder, Role, embedded::Embedded},
+    import::bookmarks,
 };
 
 /// One for all tests: the model reads the taxonomy once.
@@ -181,7 +181,7 @@ fn figures() {
     for name in ["hn-daily-top30", "hn-2026", "tweets-congress-2023", "github-trending-2026"] {
         let mut all = Vec::new();
         let start = Instant::now();
-        import::read(&folder.join(format!("{name}.jsonl.gz")), Timestamp(0), &mut |found| {
+        bookmarks::read(&folder.join(format!("{name}.jsonl.gz")), Timestamp(0), &mut |found| {
             all.extend(found.bookmark.ok());
             Ok(())
         })

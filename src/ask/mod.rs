@@ -21,9 +21,8 @@ pub use passages::Candidate;
 use std::sync::Arc;
 
 use self::{check::Checker, passages::Found, question::Question, sentence::Sentence};
-use super::{App, view::View};
 use crate::{
-    domain::{Caller, Error, Filters, Pid, Result},
+    domain::{Error, Filters, Pid, Result},
     index::Embed,
     llm::Provider,
     search::Engine,
@@ -238,40 +237,4 @@ fn fallen_back(error: Option<&Error>) -> String {
 
 fn with(notes: &[String], more: String) -> Vec<String> {
     notes.iter().cloned().chain([more]).collect()
-}
-
-impl App {
-    /// Answers a question from what this caller sees of the library.
-    pub fn ask(&self, question: &str, view: &View<'_>) -> Result<Reply> {
-        let most = self.config.limits.query_chars;
-        if question.chars().count() > most {
-            return Err(Error::invalid_params(format!(
-                "question has more than {most} characters; ask in fewer words"
-            )));
-        }
-        if !question.chars().any(char::is_alphanumeric) {
-            return Err(Error::invalid_params("question is required, in words"));
-        }
-        let mut filters = Filters::default();
-        view.narrow(&mut filters);
-        let asker = Asker {
-            engine: &self.engine,
-            embed: self.passage_embedder(),
-            provider: self.provider_for(view.caller),
-            in_full: view.caller.is_owner(),
-        };
-        let mut reply = asker.answer(&Asked { question, filters: &filters, without: None })?;
-        let notices = self.notices(view)?;
-        if view.caller.is_owner() && self.is_empty_library()? {
-            // Nothing can be missing from a library that has nothing.
-            reply.notes.clear();
-        }
-        reply.notes.extend(notices);
-        Ok(reply)
-    }
-
-    /// The language model, for those who may spend the owner's money: not for passers-by.
-    pub fn provider_for(&self, caller: &Caller) -> Option<Arc<dyn Provider>> {
-        self.provider.clone().filter(|_| *caller != Caller::Anonymous)
-    }
 }

@@ -15,6 +15,7 @@ use std::{
 };
 
 use crate::{
+    app::{App, query_embedder},
     domain::{Document, Filters, Kind, Pid, Progress, Result},
     index::{Embed, Index, Source},
     markdown::Note,
@@ -32,6 +33,20 @@ pub struct Model {
     pub passages: Embed,
     pub questions: Vectorise,
     pub threads: usize,
+}
+
+impl Model {
+    /// The library's model; `None` where none is configured.
+    pub fn of(app: &App) -> Option<Self> {
+        let embedder = app.embedder()?.clone();
+        Some(Self {
+            id: embedder.id().to_owned(),
+            dims: embedder.dims(),
+            passages: app.passage_embedder()?,
+            questions: query_embedder(embedder),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        })
+    }
 }
 
 /// The answers of one mode to every question, best first, with their scores.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Draft, Found};
+use super::{CardDraft, FileCards};
 use crate::domain::Card;
 
 pub fn is_card(value: &Value) -> bool {
@@ -15,7 +15,7 @@ pub fn is_export(value: &Value) -> bool {
     is_card(value) || listed.is_some_and(|list| list.is_empty() || list.iter().any(is_card))
 }
 
-pub fn read(name: &str, value: Value) -> Found {
+pub fn read(name: &str, value: Value) -> FileCards {
     let list = match value {
         Value::Object(mut map) => match map.remove("notes") {
             Some(Value::Array(list)) => list,
@@ -24,7 +24,7 @@ pub fn read(name: &str, value: Value) -> Found {
         _ => Vec::new(),
     };
     let one = list.len() == 1;
-    let mut found = Found::default();
+    let mut found = FileCards::default();
     for (n, value) in list.iter().enumerate() {
         let from = if one { name.to_owned() } else { format!("{name}[{n}]") };
         match Card::from_json(value) {
@@ -36,7 +36,7 @@ pub fn read(name: &str, value: Value) -> Found {
                     Some(card.content.clone()),
                 ];
                 let key = key.into_iter().map(Option::unwrap_or_default).collect();
-                found.cards.push(Draft { from, card, key });
+                found.cards.push(CardDraft { from, card, key });
             }
             Err(why) => found.skipped.push((from, why)),
         }

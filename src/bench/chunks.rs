@@ -206,7 +206,7 @@ fn build(
     report: &mut Report,
 ) -> Result<(App, Arc<Shelf>)> {
     let mut app = open(config(folder, EmbedProvider::Embedded))?;
-    let Some(model) = app.model() else {
+    let Some(model) = crate::eval::Model::of(&app) else {
         return Err(Error::internal("the embedded model is not there"));
     };
     let known = app.store.items.count(Some(Kind::Page))? as i64;

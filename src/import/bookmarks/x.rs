@@ -11,10 +11,7 @@ use super::{
     dates, entities,
     fields::{Fields, handle, language},
 };
-use crate::{
-    app::bookmarks::links::addresses,
-    domain::{Bookmark, Timestamp},
-};
+use crate::domain::{Bookmark, Timestamp, bookmark::links::addresses};
 
 /// The wrappers of the archive: `{"tweet": {…}}`.
 const WRAPPERS: [&str; 4] = ["tweet", "like", "bookmark", "noteTweet"];

@@ -9,8 +9,7 @@ use std::{cell::RefCell, ops::Range};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
-    app::bookmarks::links::addresses,
-    domain::Bookmark,
+    domain::{Bookmark, bookmark::links::addresses},
     text::{
         Analyser, Kind, Lang, Mode, is_stop_word, lang,
         script::{self, Script},

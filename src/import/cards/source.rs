@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::{
-    app::import::{Bounded, Remarks, check_expansion, failed},
     domain::{Error, Result, Timestamp, error::Doing},
+    import::{Bounded, Remarks, check_expansion, failed},
 };
 
 /// Bytes of one file. An export of cards with pictures may be large; it is read card by card.

@@ -3,9 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Found, source::Source};
+use super::{FileCards, source::Source};
 use crate::{
-    app::cards::export::INLINE,
     domain::{
         Card, Timestamp,
         card::{Image, MAX_IMAGE_BYTES},
@@ -13,14 +12,22 @@ use crate::{
     markdown::frontmatter,
 };
 
-pub fn read(name: &str, text: &str, modified: Option<Timestamp>, source: &mut Source) -> Found {
+/// The frontmatter field of an image that is inlined as text.
+pub const INLINE: &str = "text";
+
+pub(super) fn read(
+    name: &str,
+    text: &str,
+    modified: Option<Timestamp>,
+    source: &mut Source,
+) -> FileCards {
     let split = frontmatter::split(text);
     let yaml = split.yaml.map(|range| &text[range]);
     let fields = match yaml.map(serde_saphyr::from_str::<Map<String, Value>>) {
         Some(Ok(fields)) => fields,
         None => Map::new(),
         Some(Err(error)) => {
-            return Found::skip(name, format!("its frontmatter cannot be read: {error}"));
+            return FileCards::skip(name, format!("its frontmatter cannot be read: {error}"));
         }
     };
     let body = &text[split.body..];
@@ -31,20 +38,25 @@ pub fn read(name: &str, text: &str, modified: Option<Timestamp>, source: &mut So
     }
 }
 
-fn exported(name: &str, mut fields: Map<String, Value>, body: &str, source: &mut Source) -> Found {
+fn exported(
+    name: &str,
+    mut fields: Map<String, Value>,
+    body: &str,
+    source: &mut Source,
+) -> FileCards {
     let content = body.strip_suffix('\n').unwrap_or(body);
     fields.insert("content".into(), Value::String(content.to_owned()));
     if let Some(Value::Array(images)) = fields.get_mut("images") {
         for image in images {
             match read_image(name, image, source) {
                 Ok(text) => *image = Value::String(text),
-                Err(why) => return Found::skip(name, why),
+                Err(why) => return FileCards::skip(name, why),
             }
         }
     }
     match Card::from_json(&Value::Object(fields)) {
-        Ok(card) => Found::one(name, card, Vec::new()),
-        Err(why) => Found::skip(name, why),
+        Ok(card) => FileCards::one(name, card, Vec::new()),
+        Err(why) => FileCards::skip(name, why),
     }
 }
 
@@ -72,7 +84,7 @@ fn foreign(
     fields: &Map<String, Value>,
     body: &str,
     modified: Option<Timestamp>,
-) -> Found {
+) -> FileCards {
     let content = body.trim_start_matches(['\r', '\n']).trim_end().to_owned();
     let file = name.rsplit('/').next().unwrap_or(name);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -103,5 +115,5 @@ fn foreign(
     // Not the date: a copy of the folder is the same folder.
     let key = ["markdown", name, card.title.as_deref().unwrap_or_default(), &card.content];
     let key = key.map(str::to_owned).to_vec();
-    Found::one(name, card, key)
+    FileCards::one(name, card, key)
 }

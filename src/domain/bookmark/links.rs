@@ -1,12 +1,13 @@
-//! Addresses inside a text.
+//! Finds web addresses in a text.
 
 use std::ops::Range;
 
-const LONGEST: usize = 8192;
+/// Bytes of an address; a longer one is cut off as no address.
+const MAX_ADDRESS: usize = 8192;
 
 /// Where the `http` addresses of a text stand, in order. A closing bracket or a full stop behind
 /// one belongs to the sentence.
-pub(super) fn addresses(text: &str) -> Vec<Range<usize>> {
+pub fn addresses(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find("http").map(|at| at + from) {
@@ -25,7 +26,7 @@ pub(super) fn addresses(text: &str) -> Vec<Range<usize>> {
         };
         let end = rest.find(ends).unwrap_or(rest.len());
         // No address is that long; taking it apart would cost more than it says.
-        let mut address = if end > LONGEST { "" } else { &rest[..end] };
+        let mut address = if end > MAX_ADDRESS { "" } else { &rest[..end] };
         loop {
             let shorter = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '…', '*']);
             let shorter = match shorter.strip_suffix(')') {

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, distinct};
-use crate::{
-    app::bookmarks::links::addresses,
-    domain::{Bookmark, Timestamp, bookmark::Judged, query::Action},
+use crate::domain::{
+    Bookmark, Timestamp, bookmark::Judged, bookmark::links::addresses, query::Action,
 };
 
 pub(super) fn is_pin(map: &Map<String, Value>) -> bool {

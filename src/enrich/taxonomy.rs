@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::reading::{fold, is_japanese, keys};
 use crate::domain::{Error, Result};
 
-const BUILT_IN: &str = include_str!("../../../../assets/taxonomy.toml");
+const BUILT_IN: &str = include_str!("../../assets/taxonomy.toml");
 
 const STRONG: f32 = 2.0;
 const WEAK: f32 = 1.0;

@@ -1,6 +1,9 @@
 //! Reads libraries of prompts that others made, within limits. Nothing here looks at the user's own
 //! prompts.
 
+pub mod formula;
+pub mod markdown;
+
 use std::{
     io::Read,
     path::{Path, PathBuf},
@@ -8,15 +11,18 @@ use std::{
 };
 
 use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization;
 
-use super::{export::OWN_COLUMNS, formula, markdown};
 use crate::{
-    app::import::{Cut, ImportFile, ImportReport, RecordMeter, each, each_line, failed, parse},
     domain::{
         Error, Prompt, Result,
         prompt::{MAX_CONTENT, Message},
     },
+    import::{Cut, ImportFile, ImportReport, RecordMeter, each, each_line, failed, parse},
 };
+
+/// The columns of our own CSV export.
+pub const OWN_COLUMNS: [&str; 5] = ["name", "title", "description", "tags", "prompt"];
 
 /// The field in which an imported prompt remembers where it came from.
 pub const SOURCE: &str = "imported";
@@ -26,6 +32,8 @@ const LARGEST: u64 = 64 << 20;
 /// Prompts and JSON values of one import.
 const MOST_PROMPTS: usize = 100_000;
 const MOST_VALUES: usize = 2_000_000;
+/// Characters of a name made of a title.
+const MAX_SLUG: usize = 64;
 /// JSON values of one prompt.
 const MOST_PROMPT_VALUES: usize = 20_000;
 
@@ -278,7 +286,7 @@ fn read_page(path: &Path, bytes: &[u8]) -> Result<ForeignPrompt> {
 
 fn plain(title: String, text: String) -> Prompt {
     Prompt {
-        name: super::import::slug(&title),
+        name: slug(&title),
         title,
         description: None,
         arguments: Vec::new(),
@@ -287,5 +295,23 @@ fn plain(title: String, text: String) -> Prompt {
         created: None,
         updated: None,
         extra: Map::new(),
+    }
+}
+
+/// `Code Review: v2!` → `code_review_v2`; letters of every script stay.
+pub fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for c in title.nfkc().flat_map(char::to_lowercase).nfc() {
+        let fits = c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c);
+        match fits {
+            true => slug.push(c),
+            false if !slug.is_empty() && !slug.ends_with('_') => slug.push('_'),
+            false => {}
+        }
+    }
+    let slug: String = slug.chars().take(MAX_SLUG).collect();
+    match slug.trim_end_matches('_') {
+        "" => "prompt".to_owned(),
+        slug => slug.to_owned(),
     }
 }

@@ -14,11 +14,12 @@ use super::{
     fields::{distinct, split},
 };
 use crate::{
-    app::{
-        bookmarks::links::addresses,
-        import::{MOST_RECORDS, too_many_records},
+    domain::{
+        Bookmark, Error, Result,
+        bookmark::{Judged, links::addresses},
+        query::Action,
     },
-    domain::{Bookmark, Error, Result, bookmark::Judged, query::Action},
+    import::{MOST_RECORDS, too_many_records},
 };
 
 /// Folders that count, from the inside.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Found, source::Source};
+use super::{FileCards, source::Source};
 use crate::domain::{
     Card, Timestamp,
     card::{CardType, Color, Image, MAX_IMAGE_BYTES, MAX_IMAGES},
@@ -19,9 +19,9 @@ pub fn is_note(value: &Value) -> bool {
         && (has("isTrashed") || has("createdTimestampUsec") || has("userEditedTimestampUsec"))
 }
 
-pub fn read(name: &str, note: &Value, source: &mut Source) -> Found {
+pub fn read(name: &str, note: &Value, source: &mut Source) -> FileCards {
     if flag(note, "isTrashed") {
-        return Found::skip(name, "was in Keep's bin");
+        return FileCards::skip(name, "was in Keep's bin");
     }
     let mut remarks = Vec::new();
     let mut remark = |what: String| remarks.push((name.to_owned(), what));
@@ -42,7 +42,7 @@ pub fn read(name: &str, note: &Value, source: &mut Source) -> Found {
         .collect();
     let images = read_images(name, note, source, &mut remark);
     if title.is_none() && content.trim().is_empty() && items.is_empty() && images.is_empty() {
-        return Found::skip(name, "is empty");
+        return FileCards::skip(name, "is empty");
     }
     let labels: Vec<String> =
         list(note, "labels").iter().filter_map(|label| text(label, "name")).collect();
@@ -69,7 +69,7 @@ pub fn read(name: &str, note: &Value, source: &mut Source) -> Found {
     if moment.is_empty() {
         key.push(card.content.clone());
     }
-    Found { remarks, ..Found::one(name, card, key) }
+    FileCards { remarks, ..FileCards::one(name, card, key) }
 }
 
 fn color(note: &Value, remark: &mut dyn FnMut(String)) -> Color {

@@ -31,11 +31,11 @@ use serde_json::{Map, Value};
 
 use self::x::Includes;
 use crate::{
-    app::import::{
+    domain::{Bookmark, Error, Result, Timestamp, bookmark::same_address},
+    import::{
         Cut, ImportFile, LARGEST_RECORD, MOST_RECORDS, MOST_VALUES, each, each_line, failed, parse,
         too_many_records,
     },
-    domain::{Bookmark, Error, Result, Timestamp, bookmark::same_address},
 };
 
 /// Bytes of an export, unpacked.

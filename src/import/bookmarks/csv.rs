@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::{Reader, jsonl};
 use crate::{
-    app::import::{ImportFile, LARGEST_RECORD, RecordMeter},
     domain::{Bookmark, Error, Result, Timestamp, bookmark::Judged, query::Action},
+    import::{ImportFile, LARGEST_RECORD, RecordMeter},
 };
 
 /// Columns of a table. A row with more is no row of a table.
