@@ -129,7 +129,7 @@ impl Eval {
             let set = Set::read(path)?;
             let golds = asking::golds(path)?;
             let bar = Bar::new();
-            let model = eval::Model::of(&app);
+            let model = eval::Model::of(app);
             let bench = Bench::prepare(
                 &set.documents,
                 &folder.join(&set.name),

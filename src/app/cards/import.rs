@@ -36,13 +36,13 @@ impl CardRoom {
             }
         }
         let mut filing = Filing { room: self, batch: Vec::new(), bytes: 0, ids: HashMap::new() };
-        let total = sources.iter().map(|(_, source)| source.len()).sum::<usize>() as u64;
+        let total = sources.iter().map(|(_, source)| source.count()).sum::<usize>() as u64;
         let mut done = 0;
         let mut stopped = false;
         let mut failed = Vec::new();
         let mut reader = CardReader::new(&mut report);
         for (path, source) in &mut sources {
-            for index in 0..source.len() {
+            for index in 0..source.count() {
                 stopped |= progress.stopped();
                 if stopped {
                     break;

@@ -71,7 +71,7 @@ impl Source {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.names().len()
     }
 
