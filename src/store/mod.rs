@@ -11,6 +11,7 @@ pub mod pages;
 pub mod private;
 pub mod prompts;
 pub mod reports;
+pub mod revisions;
 pub mod sqlite;
 pub mod tokens;
 
@@ -22,6 +23,7 @@ pub use items::Items;
 pub use pages::Pages;
 pub use prompts::Prompts;
 pub use reports::Reports;
+pub use revisions::Revisions;
 pub use tokens::Tokens;
 
 /// Everything durable, whatever database is behind it.
@@ -32,4 +34,5 @@ pub struct Store {
     pub tokens: Arc<dyn Tokens>,
     pub bookmarks: Arc<dyn Bookmarks>,
     pub reports: Arc<dyn Reports>,
+    pub revisions: Arc<dyn Revisions>,
 }

@@ -210,18 +210,22 @@ pub(super) fn log(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
 }
 
 fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
-    let kind: String = row.get(1)?;
     Ok(Item {
         pid: Pid(row.get(0)?),
-        kind: kind.parse().map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(
-                1,
-                rusqlite::types::Type::Text,
-                Box::<crate::domain::Error>::new(error),
-            )
-        })?,
+        kind: kind(row, 1)?,
         key: row.get(2)?,
         stamp: row.get(3)?,
         gone: row.get(4)?,
+    })
+}
+
+/// The kind that a column names.
+pub(super) fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<Kind> {
+    row.get::<_, String>(column)?.parse().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            rusqlite::types::Type::Text,
+            Box::<crate::domain::Error>::new(error),
+        )
     })
 }

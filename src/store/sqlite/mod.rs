@@ -8,6 +8,7 @@ mod items;
 mod opening;
 mod pages;
 mod reports;
+mod revisions;
 mod tokens;
 
 use std::{
@@ -33,12 +34,15 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0003_reports.sql"),
     include_str!("../../../migrations/sqlite/0004_vault_state.sql"),
     include_str!("../../../migrations/sqlite/0005_library.sql"),
+    include_str!("../../../migrations/sqlite/0006_revisions.sql"),
 ];
 
 pub struct Sqlite {
     path: PathBuf,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
+    /// Writers outside this database: one at a time.
+    turn: Mutex<()>,
 }
 
 /// Opens the library in a data directory, making or migrating it as needed.
@@ -50,7 +54,8 @@ pub fn open(data: &Path) -> Result<Store> {
         pages: database.clone(),
         tokens: database.clone(),
         bookmarks: database.clone(),
-        reports: database,
+        reports: database.clone(),
+        revisions: database,
     })
 }
 
@@ -62,6 +67,7 @@ impl Sqlite {
             path: path.to_path_buf(),
             writer: Mutex::new(writer),
             readers: Mutex::new(Vec::new()),
+            turn: Mutex::default(),
         })
     }
 

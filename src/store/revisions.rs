@@ -1,0 +1,222 @@
+//! The journal: every change that Notewell makes to an item, with the content before and after it.
+//!
+//! A write outside the library's database (a note, a card, a prompt) goes in four steps: take the
+//! [`Turn`], [`Revisions::begin`], write, [`Revisions::finish`]. `begin` is durable before the
+//! first file is touched, so that there is never a change without its way back. After a crash,
+//! [`Revisions::pending`] lists the changes that were begun and not finished; whoever holds the
+//! turn completes or abandons them.
+//!
+//! A write inside the library's database records its revisions in its own transaction.
+
+use std::{
+    fmt,
+    fs::File,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::domain::{Error, Kind, Pid, Result, Timestamp, error::Doing};
+
+/// The number of a change. Later changes have higher numbers; none is given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChangeId(pub i64);
+
+impl fmt::Display for ChangeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Who makes a change, and with which tool or command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    pub who: String,
+    pub tool: String,
+}
+
+impl Actor {
+    pub fn new(who: impl Into<String>, tool: impl Into<String>) -> Self {
+        Self { who: who.into(), tool: tool.into() }
+    }
+
+    /// Somebody at the shell, with this command.
+    pub fn shell(command: &str) -> Self {
+        Self::new("shell", command)
+    }
+}
+
+/// A change that is being made. It has a number once a revision was recorded in it; an import
+/// records one batch after another under the same number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChange {
+    pub actor: Actor,
+    /// One line, for lists.
+    pub summary: String,
+    /// The change that this one reverts.
+    pub undoes: Option<ChangeId>,
+    pub id: Option<ChangeId>,
+}
+
+impl NewChange {
+    pub fn new(actor: &Actor, summary: impl Into<String>) -> Self {
+        Self { actor: actor.clone(), summary: summary.into(), undoes: None, id: None }
+    }
+}
+
+/// What one change did to one item. The contents are what the item's kind makes of it: the bytes
+/// of a note, JSON of a card, a bookmark or a prompt. `None` where the item did not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// `None` until the item is in the registry.
+    pub pid: Option<Pid>,
+    pub kind: Kind,
+    /// The key in the registry: `vault/path.md`, a card's id, a bookmark's id, a prompt's name.
+    pub key: String,
+    /// The key after the change, where it is another one.
+    pub moved_to: Option<String>,
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+}
+
+impl Revision {
+    /// Whether the change left the item as it was.
+    pub fn is_empty(&self) -> bool {
+        self.before == self.after && self.moved_to.is_none()
+    }
+
+    /// The key under which the item is found after the change.
+    pub fn key_after(&self) -> &str {
+        self.moved_to.as_deref().unwrap_or(&self.key)
+    }
+}
+
+/// A change as the journal lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub id: ChangeId,
+    pub at: Timestamp,
+    pub actor: Actor,
+    pub summary: String,
+    pub undoes: Option<ChangeId>,
+    pub pending: bool,
+    /// How many items it changed.
+    pub revisions: usize,
+}
+
+/// Revisions that were begun: those of a change from a number on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    pub id: ChangeId,
+    pub first: usize,
+}
+
+/// How much the journal may keep. The newest change and pending ones always stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub days: u32,
+    pub changes: u64,
+    pub bytes: u64,
+}
+
+/// How much the journal keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JournalSize {
+    pub changes: u64,
+    pub revisions: u64,
+    /// Of the compressed contents.
+    pub bytes: u64,
+    pub oldest: Option<Timestamp>,
+}
+
+/// The right to write outside the database: one writer at a time, in this process and in others.
+/// The system releases it when its holder dies, so a pending change seen by the holder of the turn
+/// is nobody's any more.
+pub struct Turn<'a> {
+    _process: MutexGuard<'a, ()>,
+    _file: File,
+}
+
+const TURN_WAIT: Duration = Duration::from_secs(10);
+const TURN_RETRY: Duration = Duration::from_millis(2);
+
+impl<'a> Turn<'a> {
+    /// Waits for the turn: first among the threads of this process, then for the lock on `file`.
+    pub fn take(process: &'a Mutex<()>, file: File) -> Result<Self> {
+        let process = process.lock().unwrap_or_else(PoisonError::into_inner);
+        let deadline = Instant::now() + TURN_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _process: process, _file: file }),
+                Err(std::fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(TURN_RETRY);
+                }
+                Err(std::fs::TryLockError::WouldBlock) => {
+                    return Err(Error::storage(
+                        "another Notewell process is writing to this library; try again",
+                    ));
+                }
+                Err(std::fs::TryLockError::Error(error)) => {
+                    return Err(error).doing("lock the library for writing");
+                }
+            }
+        }
+    }
+}
+
+pub trait Revisions: Send + Sync {
+    /// Waits until nobody else writes outside the database.
+    fn turn(&self) -> Result<Turn<'_>>;
+
+    /// Records revisions as pending, under the change's number or a new one. Durable when this
+    /// returns. Contents that are not known yet may be left `None` and given to `finish_as`.
+    fn begin(
+        &self,
+        turn: &Turn<'_>,
+        change: &mut NewChange,
+        revisions: &[Revision],
+    ) -> Result<Begun>;
+
+    /// Marks what was begun as done, as it was begun.
+    fn finish(&self, begun: Begun) -> Result<()>;
+
+    /// Marks what was begun as done, with these revisions in the place of those begun. Empty ones
+    /// are left out; a change that has none is removed. Returns whether the change remains.
+    fn finish_as(&self, begun: Begun, revisions: &[Revision]) -> Result<bool>;
+
+    /// Forgets what was begun: it did not happen.
+    fn abandon(&self, begun: Begun) -> Result<()>;
+
+    /// What was begun and not finished, oldest first. Only the holder of the turn may act on it.
+    fn pending(&self) -> Result<Vec<Begun>>;
+
+    fn get(&self, id: ChangeId) -> Result<Option<Change>>;
+
+    /// The revisions of a change from the number `from` on, with their contents. A page ends
+    /// early when the contents grow large; the next one starts after its last revision.
+    fn revisions(&self, id: ChangeId, from: usize, limit: usize) -> Result<Vec<Revision>>;
+
+    /// Done changes of every item, newest first, starting below `before`.
+    fn recent(&self, before: Option<ChangeId>, limit: usize) -> Result<Vec<Change>>;
+
+    /// Done changes of one item with what each did to it, newest first, starting below `before`.
+    fn of_item(
+        &self,
+        pid: Pid,
+        before: Option<ChangeId>,
+        limit: usize,
+    ) -> Result<Vec<(Change, Revision)>>;
+
+    /// What one change did to one item.
+    fn of_change(&self, pid: Pid, id: ChangeId) -> Result<Option<(Change, Revision)>>;
+
+    /// The change that reverts this one and is itself in effect.
+    fn undone_by(&self, id: ChangeId) -> Result<Option<ChangeId>>;
+
+    /// Removes the oldest changes beyond the limits, a bounded number at a time. Returns how many.
+    fn prune(&self, retention: &Retention) -> Result<usize>;
+
+    fn size(&self) -> Result<JournalSize>;
+
+    /// What is wrong with the stored contents; empty when each can be read and is what was stored.
+    fn damage(&self) -> Result<Vec<String>>;
+}
