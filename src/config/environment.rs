@@ -1,0 +1,102 @@
+//! The environment: variables, home directory, and secrets. Nothing else reads the environment.
+
+use std::path::{Path, PathBuf};
+
+use super::{Embed, Llm};
+use crate::domain::{Error, Result, error::Doing};
+
+/// The key of the embedding provider: the environment, else the file.
+pub fn embed_key(embed: &Embed) -> Result<Option<String>> {
+    secret("NOTEWELL_EMBED_KEY", &embed.key_file)
+}
+
+/// The key of the language model's provider: the environment, else the file.
+pub fn llm_key(llm: &Llm) -> Result<Option<String>> {
+    secret("NOTEWELL_LLM_KEY", &llm.key_file)
+}
+
+/// A secret from the environment or from a file that only its owner can read.
+fn secret(name: &str, file: &Path) -> Result<Option<String>> {
+    if let Some(key) = env_text(name) {
+        return Ok(Some(key));
+    }
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(file)
+            .doing(format_args!("read the key file `{}`", file.display()))?
+            .permissions()
+            .mode();
+        if mode & 0o077 != 0 {
+            return Err(Error::invalid_params(format!(
+                "others can read the key file `{0}`; run `chmod 600 {0}`",
+                file.display()
+            )));
+        }
+    }
+    let key = std::fs::read_to_string(file)
+        .doing(format_args!("read the key file `{}`", file.display()))?;
+    Ok(Some(key.trim().to_owned()))
+}
+
+/// The config file that the environment names.
+pub fn named_file() -> Option<PathBuf> {
+    env_path("NOTEWELL_CONFIG")
+}
+
+/// Where the config file is looked for when nobody names one.
+pub fn default_file() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "notewell")
+        .map(|dirs| dirs.config_dir().join("notewell.toml"))
+}
+
+/// The user's home, where clients keep their settings.
+pub fn home() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())
+}
+
+/// The path with a leading `~` replaced by the user's home. A shell does that only where the `~` is
+/// not quoted, and nobody does it in a config file.
+pub fn expand_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home()) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_path_buf(),
+    }
+}
+
+/// The variables that decide which library is used, for a client that starts with an environment
+/// of its own. The paths are absolute.
+pub fn library_environment() -> Vec<(&'static str, PathBuf)> {
+    ["NOTEWELL_CONFIG", "NOTEWELL_DATA", "NOTEWELL_VAULT"]
+        .into_iter()
+        .filter_map(|name| Some((name, env_path(name)?)))
+        .map(|(name, path)| (name, std::path::absolute(&path).unwrap_or(path)))
+        .collect()
+}
+
+/// Whether a terminal gets colour: `NO_COLOR` and `TERM=dumb` turn it off.
+pub fn wants_colour() -> bool {
+    env_text("NO_COLOR").is_none() && env_text("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Where programs are looked for, to hand on to one whose environment is otherwise empty.
+pub fn search_path() -> String {
+    env_text("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+/// The person's editor, for `prompt edit`.
+pub fn editor() -> String {
+    env_text("VISUAL").or_else(|| env_text("EDITOR")).unwrap_or_else(|| "vi".into())
+}
+
+pub(super) fn env_path(name: &str) -> Option<PathBuf> {
+    env_text(name).map(|path| expand_home(Path::new(&path)))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub(super) fn env_text(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
