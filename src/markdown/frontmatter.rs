@@ -103,6 +103,18 @@ pub fn parse(yaml: &str) -> Frontmatter {
     front
 }
 
+/// Every field as YAML reads it; `None` when the block is not a mapping.
+pub fn values(yaml: &str) -> Option<Map<String, Value>> {
+    if yaml.trim().is_empty() {
+        return Some(Map::new());
+    }
+    match serde_saphyr::from_str_with_options::<Value>(yaml, options()) {
+        Ok(Value::Object(fields)) => Some(fields),
+        Ok(Value::Null) => Some(Map::new()),
+        _ => None,
+    }
+}
+
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         strict_booleans: true,
