@@ -20,6 +20,7 @@ const TOO_LITTLE: Duration = Duration::from_millis(5);
 
 /// A place that takes JSON.
 pub struct Endpoint {
+    /// Where requests go.
     pub url: String,
     /// The section of the config that names it, for errors.
     pub section: &'static str,
@@ -37,6 +38,7 @@ pub struct Endpoint {
 /// How long to go on trying.
 #[derive(Debug, Clone, Copy)]
 pub struct Tries {
+    /// Number of attempts.
     pub most: u32,
     /// The longest wait between two tries.
     pub longest_pause: Duration,
@@ -55,6 +57,7 @@ enum Try {
 }
 
 impl Endpoint {
+    /// An endpoint without headers or key.
     pub fn new(url: String, section: &'static str) -> Self {
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build();
         Self {

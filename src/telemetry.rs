@@ -11,18 +11,25 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 pub mod metric {
     /// Tool calls by `tool`, `caller` and `outcome` (`ok` or the error's code).
     pub const TOOL_CALLS: &str = "notewell_tool_calls_total";
+    /// Duration of tool calls by `tool`.
     pub const TOOL_SECONDS: &str = "notewell_tool_seconds";
     /// HTTP requests by `status`.
     pub const HTTP_REQUESTS: &str = "notewell_http_requests_total";
+    /// Requests refused by `reason`.
     pub const HTTP_REFUSED: &str = "notewell_http_refused_total";
+    /// Items in the index.
     pub const INDEXED_ITEMS: &str = "notewell_indexed_items";
+    /// Changes that the index has not followed yet.
     pub const INDEX_BEHIND: &str = "notewell_index_behind";
+    /// Passages with a vector.
     pub const VECTORS_DONE: &str = "notewell_vectors_done";
+    /// Passages that want a vector.
     pub const VECTORS_TOTAL: &str = "notewell_vectors_total";
     /// Calls of the language model by `provider` and `outcome` (`ok` or `failed`).
     pub const LLM_CALLS: &str = "notewell_llm_calls_total";
     /// Tries beyond the first.
     pub const LLM_RETRIES: &str = "notewell_llm_retries_total";
+    /// Duration of calls of the language model by `provider`.
     pub const LLM_SECONDS: &str = "notewell_llm_seconds";
     /// Tokens by `provider` and `direction` (`input` or `output`).
     pub const LLM_TOKENS: &str = "notewell_llm_tokens_total";

@@ -70,6 +70,7 @@ pub struct Cli {
 }
 
 #[derive(Args, Clone, Default)]
+#[allow(missing_docs, reason = "clap would print a doc comment in every command's help")]
 pub struct Common {
     /// The config file [default: notewell.toml in the platform's config directory]
     #[arg(long, global = true, value_name = "FILE")]
@@ -138,6 +139,7 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments::excluded_words_last(std::env::args_os()));
     match cli.command {

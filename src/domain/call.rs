@@ -13,6 +13,7 @@ use super::error::{Code, Error, Result};
 
 /// Where a long piece of work reports how far it is.
 pub trait Progress: Send + Sync {
+    /// Reports `done` of `total` steps, and what is being done.
     fn report(&self, done: u64, total: Option<u64>, message: &str);
 
     /// Whether the work should end at the next safe point. What is done by then stays.
@@ -55,6 +56,7 @@ pub struct Patience {
 }
 
 impl Patience {
+    /// Ends at `deadline`.
     pub fn until(deadline: Instant) -> Self {
         Self { gone: Arc::default(), deadline: Some(deadline) }
     }
@@ -69,6 +71,7 @@ impl Patience {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
+    /// Fails when the caller is gone or the deadline has passed.
     pub fn check(&self) -> Result<()> {
         if self.gone.load(Ordering::Relaxed) {
             return Err(Error::new(Code::Cancelled, "the request was cancelled"));

@@ -20,21 +20,30 @@ pub struct Chunk {
 /// Everything the index needs to know of one item. It is derived: dropping it loses nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
+    /// The item.
     pub pid: Pid,
+    /// The item's kind.
     pub kind: Kind,
+    /// The title, searched with more weight than the text.
     pub title: String,
     /// Path in the vault (`name/path.md` when there are several vaults), card id, tweet id or
     /// prompt name: what the user calls it.
     pub path: String,
+    /// Labels to filter by.
     pub labels: Vec<String>,
     /// Other names of the item, searched like its title.
     pub aliases: Vec<String>,
     /// `en`, `ru`, `ja`… when the item says so; the analyser detects it otherwise.
     pub lang: Option<String>,
+    /// The author to filter by.
     pub author: Option<String>,
+    /// The date to filter by.
     pub date: Option<Timestamp>,
+    /// A bookmark's category.
     pub category: Option<String>,
+    /// A bookmark's sentiment.
     pub sentiment: Option<String>,
+    /// A bookmark's action.
     pub action: Option<String>,
     /// Visible to everybody (`free: true`).
     pub free: bool,
@@ -43,6 +52,7 @@ pub struct Document {
     /// The text could not be read now, so `chunks` is empty: the passages that the index has of
     /// this item stay.
     pub unread: bool,
+    /// The passages, in the order of the text.
     pub chunks: Vec<Chunk>,
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+/// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in the terms a caller can act on.
@@ -63,6 +64,7 @@ impl Code {
 
 /// An error with a sentence for the caller and, where there is one, a cause for the log.
 pub struct Error {
+    /// Decides how a transport reports it.
     pub code: Code,
     /// Lower case, values in backticks, and what to do next.
     pub message: String,
@@ -75,10 +77,12 @@ pub struct Error {
 const INVALID_PARAMS: &str = "Invalid params: ";
 
 impl Error {
+    /// An error with this code and message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None, source: None }
     }
 
+    /// A missing, unknown or wrong argument.
     pub fn invalid_params(message: impl fmt::Display) -> Self {
         Self::new(Code::InvalidParams, format!("{INVALID_PARAMS}{message}"))
     }
@@ -89,26 +93,32 @@ impl Error {
         self.message.strip_prefix(INVALID_PARAMS).unwrap_or(&self.message)
     }
 
+    /// Not a request, or a card that does not exist.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidRequest, message)
     }
 
+    /// No such method, tool or item for this caller.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, message)
     }
 
+    /// A limit of the configuration was reached.
     pub fn limit(message: impl Into<String>) -> Self {
         Self::new(Code::Limit, message)
     }
 
+    /// A failure outside: a model provider, a clone, a build.
     pub fn outside(message: impl Into<String>) -> Self {
         Self::new(Code::Outside, message)
     }
 
+    /// Storage cannot be used at the moment.
     pub fn storage(message: impl Into<String>) -> Self {
         Self::new(Code::Storage, message)
     }
 
+    /// A person's file is missing, empty or damaged.
     pub fn damaged(message: impl Into<String>) -> Self {
         Self::new(Code::Damaged, message)
     }
@@ -121,10 +131,12 @@ impl Error {
         ))
     }
 
+    /// A fault here. The caller gets an id, the log the cause.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
     }
 
+    /// Adds the cause, for the log.
     pub fn with_source(
         mut self,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -133,6 +145,7 @@ impl Error {
         self
     }
 
+    /// Adds facts for programs.
     pub fn with_data(mut self, data: serde_json::Value) -> Self {
         self.data = Some(data);
         self

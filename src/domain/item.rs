@@ -11,15 +11,21 @@ use super::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
+    /// A Markdown file of a vault.
     Page,
+    /// A Keep-like note.
     Card,
+    /// A saved post or link.
     Bookmark,
+    /// A named list of messages with variables.
     Prompt,
 }
 
 impl Kind {
+    /// Every kind.
     pub const ALL: [Kind; 4] = [Kind::Page, Kind::Card, Kind::Bookmark, Kind::Prompt];
 
+    /// The word used in arguments and answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Page => "page",
@@ -72,7 +78,9 @@ impl fmt::Display for Pid {
 /// A passage of an item: `p29:c32` is chunk 32 of item 29.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MatchId {
+    /// The item.
     pub pid: Pid,
+    /// The chunk's ordinal in the item.
     pub chunk: u32,
 }
 

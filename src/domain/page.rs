@@ -57,6 +57,7 @@ impl VaultPath {
         Ok(Self(text_nfc))
     }
 
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -120,6 +121,7 @@ impl<'de> Deserialize<'de> for VaultPath {
 pub struct Page {
     /// The vault's name in the configuration.
     pub vault: String,
+    /// The path in the vault.
     pub path: VaultPath,
     /// `title`, or the leading first-level heading, or the file's name.
     pub title: String,
@@ -127,10 +129,15 @@ pub struct Page {
     pub free: bool,
     /// `tags` and `labels` of the frontmatter, then `#tags` of the text; no `#`, no repeats.
     pub labels: Vec<String>,
+    /// Other names of the page.
     pub aliases: Vec<String>,
+    /// `date` of the frontmatter.
     pub date: Option<Timestamp>,
+    /// `lang` of the frontmatter.
     pub lang: Option<String>,
+    /// `author` of the frontmatter.
     pub author: Option<String>,
+    /// `price` of the frontmatter.
     pub price: Option<f64>,
     /// The tool this page is (`mcp_method`).
     pub method: Option<String>,

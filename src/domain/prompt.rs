@@ -9,11 +9,17 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::{Code, Error, Result, Timestamp, from_json, query::words};
 
+/// Characters of a name.
 pub const MAX_NAME: usize = 128;
+/// Characters of a title.
 pub const MAX_TITLE: usize = 500;
+/// Characters of a description.
 pub const MAX_DESCRIPTION: usize = 10_000;
+/// Arguments of a prompt.
 pub const MAX_ARGUMENTS: usize = 64;
+/// Messages of a prompt.
 pub const MAX_MESSAGES: usize = 256;
+/// Tags of a prompt.
 pub const MAX_TAGS: usize = 64;
 /// All text of a prompt's messages together, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -28,11 +34,15 @@ words!(
 /// A template variable that a caller may fill in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Argument {
+    /// The variable's name in the template.
     pub name: String,
+    /// A label for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What to fill in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Whether rendering fails without it.
     #[serde(default, deserialize_with = "null_is_default")]
     pub required: bool,
     /// What another program wrote there: kept, never sent by a caller.
@@ -40,15 +50,20 @@ pub struct Argument {
     pub extra: Map<String, Value>,
 }
 
+/// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
+    /// Who speaks.
     pub role: Role,
+    /// Text, image, audio or resource, as the protocol writes it.
     pub content: Content,
+    /// Fields of another program, kept as they are.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl Message {
+    /// A user message of plain text.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: Role::User, content: Content::text(text), extra: Map::new() }
     }
@@ -61,6 +76,7 @@ impl Message {
 pub struct Content(pub Map<String, Value>);
 
 impl Content {
+    /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
         let mut map = Map::new();
         map.insert("type".into(), "text".into());
@@ -68,6 +84,7 @@ impl Content {
         Self(map)
     }
 
+    /// The `type` of the content: `text`, `image`…
     pub fn kind(&self) -> &str {
         self.str("type").unwrap_or_default()
     }
@@ -130,13 +147,21 @@ impl Content {
 /// A prompt as it stands in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
+    /// Letters, digits and underscores.
     pub name: String,
+    /// A label for people.
     pub title: String,
+    /// When to use it.
     pub description: Option<String>,
+    /// The template variables.
     pub arguments: Vec<Argument>,
+    /// The messages, in order.
     pub messages: Vec<Message>,
+    /// Labels to filter by.
     pub tags: Vec<String>,
+    /// When it was created.
     pub created: Option<Timestamp>,
+    /// When it was last changed.
     pub updated: Option<Timestamp>,
     /// Fields that are not ours. They survive every change.
     pub extra: Map<String, Value>,
@@ -228,19 +253,27 @@ impl Prompt {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {
+    /// Required.
     pub name: Option<String>,
+    /// Required.
     pub title: Option<String>,
+    /// When to use it.
     pub description: Option<String>,
+    /// The template variables.
     pub arguments: Option<Vec<Argument>>,
+    /// Required, at least one.
     pub messages: Option<Vec<Message>>,
+    /// Labels to filter by.
     pub tags: Option<Vec<String>>,
 }
 
 impl Draft {
+    /// Reads a caller's JSON. An unknown field is an error.
     pub fn parse(value: Value) -> Result<Self> {
         from_json(value)
     }
 
+    /// Checks the draft and dates it.
     pub fn into_prompt(self, now: Timestamp) -> Result<Prompt> {
         let prompt = Prompt {
             name: required_name(self.name)?,
@@ -263,17 +296,25 @@ impl Draft {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
+    /// The prompt to change. Required.
     pub name: Option<String>,
+    /// Renames the prompt.
     #[serde(rename = "newName", alias = "new_name")]
     pub new_name: Option<String>,
+    /// The new title.
     pub title: Option<String>,
+    /// The new description.
     pub description: Option<String>,
+    /// The new arguments, all of them.
     pub arguments: Option<Vec<Argument>>,
+    /// The new messages, all of them.
     pub messages: Option<Vec<Message>>,
+    /// The new tags, all of them.
     pub tags: Option<Vec<String>>,
 }
 
 impl Patch {
+    /// Reads a caller's JSON. An unknown field is an error.
     pub fn parse(value: Value) -> Result<Self> {
         from_json(value)
     }
@@ -286,6 +327,7 @@ impl Patch {
         }
     }
 
+    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         Self { name: None, ..self.clone() } == Self::default()
     }

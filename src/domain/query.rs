@@ -5,21 +5,27 @@ use super::{Kind, Timestamp};
 /// The filters of `search`, already checked. Every filter that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
+    /// Any of these kinds; empty for all.
     pub kinds: Vec<Kind>,
+    /// A bookmark's category.
     pub category: Option<String>,
     /// Every one of these labels.
     pub labels: Vec<String>,
     /// A path or a folder: `guides/` holds for everything below it.
     pub path: Option<String>,
+    /// The author, whatever the case.
     pub author: Option<String>,
     /// From this moment, inclusive.
     pub from: Option<Timestamp>,
     /// Before this moment, exclusive.
     pub until: Option<Timestamp>,
+    /// A bookmark's sentiment.
     pub sentiment: Option<Sentiment>,
+    /// A bookmark's action.
     pub action: Option<Action>,
     /// None of these may hold.
     pub excluded: Vec<Condition>,
+    /// Whether archived cards are searched too.
     pub archived: bool,
     /// Only what everybody may see (`free: true`). Set by the caller's rights, not by the question.
     pub only_free: bool,
@@ -38,12 +44,19 @@ impl Filters {
 /// A property of an item that a question can exclude.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
+    /// Items of this kind.
     Kind(Kind),
+    /// Bookmarks of this category.
     Category(String),
+    /// Items with this label.
     Label(String),
+    /// This path, or everything below this folder.
     Path(String),
+    /// Items of this author.
     Author(String),
+    /// Bookmarks of this sentiment.
     Sentiment(Sentiment),
+    /// Bookmarks with this action.
     Action(Action),
 }
 
@@ -52,11 +65,14 @@ macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $noun:literal, { $($variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        #[allow(missing_docs, reason = "a variant is the word beside it")]
         pub enum $name { $(#[serde(rename = $word)] $variant),+ }
 
         impl $name {
+            /// Every value, in the order of the documentation.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
+            /// The word on the wire.
             pub fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
             }

@@ -8,14 +8,17 @@ use super::error::{Error, Result};
 
 const DAY_MS: i64 = 86_400_000;
 
+/// Milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
+    /// The system clock.
     pub fn now() -> Self {
         Self(jiff::Timestamp::now().as_millisecond())
     }
 
+    /// The same time of day, `days` later.
     pub fn plus_days(self, days: i64) -> Self {
         Self(self.0.saturating_add(days.saturating_mul(DAY_MS)))
     }

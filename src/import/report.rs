@@ -11,6 +11,7 @@ const KEPT: usize = 1_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
+    /// New records.
     pub added: usize,
     /// Were here, older.
     pub updated: usize,
@@ -34,11 +35,14 @@ pub struct ImportReport {
 /// first thousand reasons and a number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Remarks {
+    /// All of them.
     pub total: usize,
+    /// The first ones: place and sentence.
     pub first: Vec<(String, String)>,
 }
 
 impl Remarks {
+    /// Adds a remark; beyond the bound it is only counted.
     pub fn push(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.total += 1;
         if self.first.len() < KEPT {
@@ -46,6 +50,7 @@ impl Remarks {
         }
     }
 
+    /// Whether there is no remark.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }

@@ -23,7 +23,9 @@ const HARMLESS: u64 = 16 << 20;
 
 /// An open file: its beginning, to tell the format by, and all of its text.
 pub struct ImportFile {
+    /// The first bytes, unpacked.
     pub head: Vec<u8>,
+    /// All of the file, unpacked, from its first byte.
     pub body: Box<dyn BufRead>,
     /// Bytes of the file that were read, before unpacking: what a bar shows.
     pub position: Arc<AtomicU64>,
@@ -134,6 +136,7 @@ pub struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
+    /// A reader that fails after `limit` bytes.
     pub fn new(inner: R, limit: u64) -> Self {
         Self { inner, read: 0, limit, packed: None }
     }
@@ -177,6 +180,7 @@ pub struct RecordMeter<R> {
 }
 
 impl<R> RecordMeter<R> {
+    /// A reader that fails after `limit` bytes without a reset, and its meter.
     pub fn new(inner: R, limit: u64) -> (Self, Arc<AtomicU64>) {
         let meter = Arc::new(AtomicU64::new(0));
         (Self { inner, meter: meter.clone(), limit }, meter)

@@ -35,15 +35,19 @@ pub struct Request {
 /// What it said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
+    /// The answer.
     pub text: String,
     /// It ran into `max_tokens`.
     pub cut: bool,
+    /// Tokens of the request, as the provider counts them.
     pub input_tokens: u64,
+    /// Tokens of the answer.
     pub output_tokens: u64,
 }
 
 /// Answers a request in its own words. May fail at any time.
 pub trait Provider: Send + Sync {
+    /// Asks the model once, with the provider's retries and time limit.
     fn complete(&self, request: &Request) -> Result<Completion>;
 }
 

@@ -22,13 +22,20 @@ pub fn dialect() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
+/// The kind of a [`Unit`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
+    /// A heading.
     Heading,
+    /// A paragraph or list item.
     Prose,
+    /// A code block.
     Code,
+    /// The header row of a table.
     TableHead,
+    /// A body row of a table.
     TableRow,
+    /// An HTML block.
     Html,
     /// A frontmatter block that could not be read.
     Raw,
@@ -38,11 +45,13 @@ pub enum UnitKind {
 /// part of one that is too long to be found by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
+    /// What it is.
     pub kind: UnitKind,
     /// In the source; starts at the beginning of a line unless it is a later part.
     pub range: Range<usize>,
     /// In [`Blocks::plain`].
     pub text: Range<usize>,
+    /// Words of the plain text.
     pub words: u32,
     /// The top-level block that it stands in.
     pub block: u32,
@@ -53,7 +62,9 @@ pub struct Unit {
 /// A heading at the top level, outside quotes and lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
+    /// 1 to 6.
     pub level: u8,
+    /// In the source, marks included.
     pub range: Range<usize>,
     /// Without inline markup.
     pub title: String,
@@ -68,10 +79,15 @@ pub struct Heading {
 pub struct Blocks {
     /// The text of all units, a line feed between them.
     pub plain: String,
+    /// In the order of the text.
     pub units: Vec<Unit>,
+    /// In the order of the text.
     pub headings: Vec<Heading>,
+    /// In the order of the text.
     pub links: Vec<Link>,
+    /// In the order of the text.
     pub tags: Vec<Tag>,
+    /// In the order of the text.
     pub block_ids: Vec<BlockId>,
     /// Labels of `[text][label]`, with address and title, for reading a part of the note.
     pub definitions: Vec<(String, String)>,

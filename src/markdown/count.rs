@@ -14,6 +14,7 @@ pub struct Counts {
     pub frontmatter: bool,
 }
 
+/// Counts the words and characters of a text.
 pub fn count(text: &str) -> Counts {
     Counts {
         chars: text.chars().count(),

@@ -47,15 +47,25 @@ pub fn split(text: &str) -> Split {
 /// What the block says. Fields of a wrong type are left out and named in `problems`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Frontmatter {
+    /// `title`.
     pub title: Option<String>,
+    /// `free: true`.
     pub free: bool,
+    /// `tags` and `labels`.
     pub labels: Vec<String>,
+    /// `aliases`.
     pub aliases: Vec<String>,
+    /// `date`.
     pub date: Option<Timestamp>,
+    /// `lang`.
     pub lang: Option<String>,
+    /// `author`.
     pub author: Option<String>,
+    /// `price`.
     pub price: Option<f64>,
+    /// `mcp_method`.
     pub method: Option<String>,
+    /// `mcp_description`.
     pub description: Option<String>,
     /// Descriptions of the `{{variables}}` of a note that is a method, by name.
     pub arguments: Map<String, Value>,
@@ -63,6 +73,7 @@ pub struct Frontmatter {
     pub search: Option<bool>,
     /// Every other field.
     pub extra: Map<String, Value>,
+    /// What is wrong with it, one sentence each.
     pub problems: Vec<String>,
     /// The block could not be read at all, and counts as text.
     pub broken: bool,

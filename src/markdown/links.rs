@@ -63,6 +63,7 @@ pub fn is_external(url: &str) -> bool {
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b))
 }
 
+/// How a link is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// `[[note]]`
@@ -75,13 +76,16 @@ pub enum LinkKind {
     Image,
 }
 
+/// A link, embed or image of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
+    /// How it is written.
     pub kind: LinkKind,
     /// The address as written.
     pub dest: String,
     /// The text a reader sees.
     pub text: String,
+    /// In the source, brackets included.
     pub range: Range<usize>,
 }
 
@@ -98,13 +102,16 @@ impl Link {
 /// `#project/notewell` in running text; `name` has no `#`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tag {
+    /// Without the `#`.
     pub name: String,
+    /// In the source.
     pub range: Range<usize>,
 }
 
 /// `^id` at the end of a block: the name that `[[note#^id]]` uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
+    /// Without the `^`.
     pub id: String,
     /// The block that it names.
     pub range: Range<usize>,

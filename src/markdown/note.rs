@@ -12,10 +12,13 @@ use crate::domain::Chunk;
 /// A parsed note. It owns what it found, not the text; ranges are in bytes of that text.
 #[derive(Debug, Clone)]
 pub struct Note {
+    /// The fields before the text.
     pub front: Frontmatter,
     /// Where the body starts.
     pub body: usize,
+    /// `title`, the leading first-level heading, or the file's name.
     pub title: String,
+    /// The sections.
     pub outline: Outline,
     pub(crate) blocks: Blocks,
 }
@@ -44,6 +47,7 @@ impl Note {
         Self { front, body: split.body, title, outline, blocks }
     }
 
+    /// Cuts the text into passages.
     pub fn chunks(&self) -> Vec<Chunk> {
         chunk::chunks(&self.blocks, &self.outline)
     }
@@ -53,14 +57,17 @@ impl Note {
         self.blocks.plain.trim_end()
     }
 
+    /// Links in the order of the text.
     pub fn links(&self) -> &[Link] {
         &self.blocks.links
     }
 
+    /// `#tags` in the order of the text.
     pub fn tags(&self) -> &[Tag] {
         &self.blocks.tags
     }
 
+    /// `^ids` in the order of the text.
     pub fn block_ids(&self) -> &[BlockId] {
         &self.blocks.block_ids
     }

@@ -31,7 +31,9 @@ pub struct Section {
     pub range: Range<usize>,
     /// From the heading up to the first subsection.
     pub own: Range<usize>,
+    /// Index of the section around it.
     pub parent: Option<usize>,
+    /// Indexes of its direct subsections.
     pub children: Vec<usize>,
 }
 
@@ -143,6 +145,7 @@ impl Outline {
         &self.sections
     }
 
+    /// The direct subsections of `section`.
     pub fn children<'a>(&'a self, section: &'a Section) -> impl Iterator<Item = &'a Section> {
         section.children.iter().map(|&child| &self.sections[child])
     }

@@ -11,18 +11,26 @@ use crate::domain::{Error, Result};
 /// One piece of a template, in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
+    /// Literal text.
     Text(&'a str),
     /// `{{name}}`, `{{name|default}}`. `whole` is the placeholder as it was written.
     Variable {
+        /// The variable.
         name: &'a str,
+        /// Used when the caller gives no value.
         default: Option<&'a str>,
+        /// As written.
         whole: &'a str,
     },
     /// `{{note:path#Heading}}`: a section of the vault, or a whole page.
     Note {
+        /// The page.
         path: &'a str,
+        /// The section; the whole page where `None`.
         heading: Option<&'a str>,
+        /// Used when the page is not there.
         default: Option<&'a str>,
+        /// As written.
         whole: &'a str,
     },
 }

@@ -31,7 +31,9 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// How a log line looks: for a person at a terminal, or for a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
+    /// One line for people.
     Human,
+    /// One JSON object a line.
     Json,
 }
 

@@ -22,17 +22,21 @@ words!(
 /// A value that somebody or something decided on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judged<T> {
+    /// The decision.
     pub value: T,
     /// 0 to 1.
     pub confidence: f32,
+    /// Who decided.
     pub source: By,
 }
 
 impl<T> Judged<T> {
+    /// The person's own decision: certain.
     pub fn by_user(value: T) -> Self {
         Self { value, confidence: 1.0, source: By::User }
     }
 
+    /// A rule's decision. `confidence` is clamped to 0 to 1.
     pub fn by_rule(value: T, confidence: f32) -> Self {
         Self { value, confidence: confidence.clamp(0.0, 1.0), source: By::Rule }
     }
@@ -50,10 +54,13 @@ pub struct Bookmark {
     /// The account's handle, without the `@`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// The author's display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author_name: Option<String>,
+    /// The page title; empty for a post.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
+    /// The post, or the description that was saved with a link.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Two letters.
@@ -64,19 +71,25 @@ pub struct Bookmark {
     /// Hashtags, folders and tags that came with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+    /// Web addresses in the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
     /// Likes, reposts, points, comments… as the export counted them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub engagement: Map<String, Value>,
+    /// One sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Judged<String>>,
+    /// Lower-case topics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Judged<Vec<String>>>,
+    /// A name of the taxonomy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Judged<String>>,
+    /// How the text speaks of its subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentiment: Option<Judged<Sentiment>>,
+    /// What the person probably wants to do with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Judged<Action>>,
     /// Fields of the export that we do not know.

@@ -14,6 +14,7 @@ use super::{
 // A checklist item as a caller sends it. No doc comment: it would be part of every schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "schemars would send the docs to models with every schema")]
 pub struct CheckItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -25,6 +26,7 @@ pub struct CheckItem {
 // Ticks one checklist item, or takes the tick away, without sending the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "schemars would send the docs to models with every schema")]
 pub struct Tick {
     pub id: String,
     pub checked: bool,
@@ -33,16 +35,27 @@ pub struct Tick {
 /// A card to be made.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NewCard {
+    /// The title.
     pub title: Option<String>,
+    /// The text.
     pub content: String,
+    /// The colour; the default where `None`.
     pub color: Option<Color>,
+    /// Text or checklist; derived from `check_items` where `None`.
     pub kind: Option<CardType>,
+    /// The checklist.
     pub check_items: Option<Vec<CheckItem>>,
+    /// The labels.
     pub labels: Option<Vec<String>>,
+    /// Whether it is pinned.
     pub is_pinned: bool,
+    /// Whether it is archived.
     pub is_archived: bool,
+    /// Base64 or data URLs.
     pub images: Option<Vec<String>>,
+    /// When to remind.
     pub reminder: Option<Timestamp>,
+    /// How the reminder repeats.
     pub reminder_recurrence: Option<Recurrence>,
 }
 
@@ -89,18 +102,31 @@ impl NewCard {
 /// What to change in a card: only what is `Some`. `Some(None)` empties a field.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CardChange {
+    /// The new title; `Some(None)` removes it.
     pub title: Option<Option<String>>,
+    /// The new text.
     pub content: Option<String>,
+    /// The new colour.
     pub color: Option<Color>,
+    /// Text or checklist.
     pub kind: Option<CardType>,
+    /// The new checklist; `Some(None)` removes it.
     pub check_items: Option<Option<Vec<CheckItem>>>,
+    /// One checklist item to tick or untick.
     pub tick: Option<Tick>,
+    /// The new labels; `Some(None)` removes all.
     pub labels: Option<Option<Vec<String>>>,
+    /// The new images; `Some(None)` removes all.
     pub images: Option<Option<Vec<String>>>,
+    /// Pins or unpins.
     pub is_pinned: Option<bool>,
+    /// Archives or unarchives.
     pub is_archived: Option<bool>,
+    /// The new reminder; `Some(None)` removes it.
     pub reminder: Option<Option<Timestamp>>,
+    /// How the reminder repeats; `Some(None)` ends it.
     pub reminder_recurrence: Option<Option<Recurrence>>,
+    /// Dismisses the reminder, or brings it back.
     pub is_reminder_done: Option<bool>,
     /// Change it only if nobody else has since this moment.
     pub if_updated_at: Option<Timestamp>,

@@ -21,7 +21,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// An image taken out of its base64 text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
+    /// `image/png`, for example.
     pub mime: String,
+    /// The decoded image.
     pub bytes: Vec<u8>,
 }
 
@@ -39,6 +41,7 @@ impl Image {
         format!("{}{}", Self::prefix(mime), BASE64.encode(bytes))
     }
 
+    /// Encodes without a data URL's prefix.
     pub fn base64(bytes: &[u8]) -> String {
         BASE64.encode(bytes)
     }

@@ -63,30 +63,47 @@ words!(
 /// One card, whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card {
+    /// A cuid.
     pub id: String,
+    /// `None` for a card without a title.
     pub title: Option<String>,
+    /// The text, empty for a checklist.
     pub content: String,
+    /// A name of [`Color`], or what another program wrote.
     pub color: String,
     /// `text` or `checklist`: the column `type`.
     pub kind: String,
     /// Items as they are stored, so that a field this program does not know survives a tick.
     pub check_items: Option<Vec<Value>>,
+    /// `None` where Memento stored no list.
     pub labels: Option<Vec<String>>,
     /// Base64 text or data URLs; in lists, links to read them by.
     pub images: Option<Vec<String>>,
+    /// Shown before other cards.
     pub is_pinned: bool,
+    /// Hidden from the board and from search, unless asked for.
     pub is_archived: bool,
+    /// When to remind.
     pub reminder: Option<Timestamp>,
+    /// Whether the reminder was dismissed.
     pub is_reminder_done: bool,
+    /// `daily`, `weekly`, `monthly` or `yearly`.
     pub reminder_recurrence: Option<String>,
+    /// A place, as Memento stores it.
     pub reminder_location: Option<String>,
+    /// Whether the content is Markdown.
     pub is_markdown: bool,
+    /// The size on Memento's board.
     pub size: String,
+    /// Memento's own vector. Kept, never read.
     pub embedding: Option<String>,
+    /// Memento's user.
     pub user_id: Option<String>,
+    /// The position on the board.
     pub order: f64,
     /// None where the database has no such column or no readable date in it.
     pub created_at: Option<Timestamp>,
+    /// The last change.
     pub updated_at: Option<Timestamp>,
 }
 

@@ -54,17 +54,26 @@ const PATIENCE: usize = 1000;
 /// What kind of file it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// JSON of the twitter-web-exporter extension.
     WebExporter,
+    /// `data/bookmark.js` or `like.js` of an X archive.
     XArchive,
+    /// An answer of the X API.
     XApi,
+    /// The HTML that browsers export.
     Netscape,
+    /// Pinboard's JSON.
     Pinboard,
+    /// Field Theory's JSON.
     FieldTheory,
+    /// A table with a header.
     Csv,
+    /// JSON or JSONL with named fields.
     Json,
 }
 
 impl Format {
+    /// The name used in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::WebExporter => "twitter-web-exporter JSON",
@@ -90,6 +99,7 @@ impl fmt::Display for Format {
 pub struct Skipped {
     /// `line 17`, `record 3`.
     pub place: String,
+    /// Why it was left out.
     pub reason: String,
 }
 
@@ -100,6 +110,7 @@ pub struct Found {
     pub at: u64,
     /// Bytes of the record as it was written.
     pub bytes: usize,
+    /// The bookmark, or why there is none.
     pub bookmark: std::result::Result<Bookmark, Skipped>,
 }
 

@@ -50,6 +50,7 @@ pub struct CardReader<'a> {
 }
 
 impl<'a> CardReader<'a> {
+    /// A reader that reports into `report`.
     pub fn new(report: &'a mut ImportReport) -> Self {
         Self { report, count: 0 }
     }

@@ -21,8 +21,13 @@ pub const LARGEST_NOTE: u64 = 160 << 20;
 /// Files of one folder or zip.
 const MOST_FILES: usize = 500_000;
 
+/// An export of cards: a folder (of one file, or many), or a zip.
 pub enum Source {
+    /// Files below `root`, by relative name.
+    #[allow(missing_docs, reason = "described above")]
     Folder { root: PathBuf, names: Vec<String> },
+    /// Files of a zip, with the bytes read from it so far, packed and unpacked.
+    #[allow(missing_docs, reason = "described above")]
     Zip { archive: zip::ZipArchive<File>, names: Vec<String>, packed: u64, unpacked: u64 },
 }
 
@@ -71,10 +76,12 @@ impl Source {
         }
     }
 
+    /// Files in the source.
     pub fn count(&self) -> usize {
         self.names().len()
     }
 
+    /// The path of a file, relative to the source.
     pub fn name(&self, index: usize) -> String {
         self.names()[index].clone()
     }

@@ -14,6 +14,7 @@ use crate::{
     markdown::frontmatter,
 };
 
+/// Writes a prompt as Markdown. [`read`] reads it back.
 pub fn write(prompt: &Prompt) -> String {
     let mut out = String::from("---\n");
     let mut map = prompt.to_map();

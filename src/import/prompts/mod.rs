@@ -39,9 +39,11 @@ const MOST_PROMPT_VALUES: usize = 20_000;
 
 /// A prompt found in a library, and where.
 pub struct ForeignPrompt {
+    /// The prompt, its name not yet unique.
     pub prompt: Prompt,
     /// What the library itself calls it.
     pub id: Option<String>,
+    /// Where it was found, for the report.
     pub place: String,
 }
 
@@ -54,6 +56,7 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The prompts and the report so far.
     pub fn finish(self) -> (Vec<ForeignPrompt>, ImportReport) {
         (self.found, self.report)
     }
