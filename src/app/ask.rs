@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use super::{App, view::View};
+use super::{
+    App,
+    rights::{Right, Rights},
+};
 use crate::{
     ask::{Asked, Asker, Reply},
-    domain::{Caller, Error, Filters, Result},
+    domain::{Error, Filters, Result},
     llm::Provider,
 };
 
 impl App {
     /// Answers a question from what this caller sees of the library.
-    pub fn ask(&self, question: &str, view: &View<'_>) -> Result<Reply> {
+    pub fn ask(&self, question: &str, rights: &Rights) -> Result<Reply> {
         let most = self.config.limits.query_chars;
         if question.chars().count() > most {
             return Err(Error::invalid_params(format!(
@@ -22,16 +25,16 @@ impl App {
             return Err(Error::invalid_params("question is required, in words"));
         }
         let mut filters = Filters::default();
-        view.narrow(&mut filters);
+        rights.narrow(&mut filters);
         let asker = Asker {
             engine: &self.engine,
             embed: self.passage_embedder(),
-            provider: self.provider_for(view.caller),
-            in_full: view.caller.is_owner(),
+            provider: self.provider_for(rights),
+            in_full: rights.may(Right::Causes),
         };
         let mut reply = asker.answer(&Asked { question, filters: &filters, without: None })?;
-        let notices = self.notices(view)?;
-        if view.caller.is_owner() && self.is_empty_library()? {
+        let notices = self.notices(rights)?;
+        if rights.may(Right::LibraryState) && self.is_empty_library()? {
             // Nothing can be missing from a library that has nothing.
             reply.notes.clear();
         }
@@ -39,8 +42,8 @@ impl App {
         Ok(reply)
     }
 
-    /// The language model, for those who may spend the owner's money: not for passers-by.
-    pub fn provider_for(&self, caller: &Caller) -> Option<Arc<dyn Provider>> {
-        self.provider.clone().filter(|_| *caller != Caller::Anonymous)
+    /// The language model, if one is configured and the request may use it.
+    pub fn provider_for(&self, rights: &Rights) -> Option<Arc<dyn Provider>> {
+        self.provider.clone().filter(|_| rights.may(Right::LanguageModel))
     }
 }

@@ -1,17 +1,21 @@
 //! All pages at a glance: which links lead where, and who links to whom. Built when first needed
 //! after a change, and kept until the next one.
 //!
-//! There are two: one of every page, and one of the pages that everybody may see. A caller who sees
-//! only those gets the second, in which a private page is no target, no backlink, and takes no name.
+//! There is one of every page, one of the pages that everybody may see, and one for each author whose
+//! address was called lately. A page that a request does not see is no target in its library, no
+//! backlink, and takes no name.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{App, view::View};
+use super::{
+    App,
+    rights::{Rights, VisiblePages},
+};
 use crate::{
-    domain::{Pid, Result, VaultPath},
+    domain::{Author, Pid, Result, VaultPath},
     store::pages::PageRow,
     vault::LinkIndex,
 };
@@ -28,16 +32,48 @@ pub struct Entry {
 /// A library and the change it is as of.
 type Glance = Mutex<Option<(i64, Arc<Library>)>>;
 
+/// How many authors have a library of their own at a time.
+const MAX_AUTHORS: usize = 16;
+
 #[derive(Default)]
 pub struct Glances {
     all: Glance,
     free: Glance,
+    /// By author, most recently made last.
+    authors: Mutex<Vec<(VisiblePages, Arc<Glance>)>>,
+}
+
+impl Glances {
+    /// The library that a request with these pages uses.
+    fn with<T>(&self, pages: &VisiblePages, make: impl FnOnce(&Glance) -> T) -> T {
+        match pages {
+            VisiblePages { author: None, only_free: false } => make(&self.all),
+            VisiblePages { author: None, only_free: true } => make(&self.free),
+            confined => {
+                let mut known = self.authors.lock().unwrap_or_else(PoisonError::into_inner);
+                let glance = match known.iter().find(|(pages, _)| pages == confined) {
+                    Some((_, glance)) => glance.clone(),
+                    None => {
+                        if known.len() >= MAX_AUTHORS {
+                            known.remove(0);
+                        }
+                        let glance: Arc<Glance> = Arc::default();
+                        known.push((confined.clone(), glance.clone()));
+                        glance
+                    }
+                };
+                drop(known);
+                make(&glance)
+            }
+        }
+    }
 }
 
 #[derive(Default)]
 pub struct Library {
     vaults: BTreeMap<String, Shelf>,
     incoming: HashMap<Pid, Vec<Pid>>,
+    authors: HashSet<Author>,
 }
 
 #[derive(Default)]
@@ -55,6 +91,7 @@ impl Library {
         for row in rows {
             let page = row.facts.page;
             aliases.insert(row.pid, page.aliases);
+            library.authors.extend(page.author.as_deref().and_then(Author::new));
             library.vaults.entry(row.vault).or_default().pages.push(Entry {
                 pid: row.pid,
                 path: page.path,
@@ -121,20 +158,35 @@ impl Shelf {
 }
 
 impl App {
-    /// The library as of the newest change, as this caller may see it.
-    pub fn library(&self, view: &View<'_>) -> Result<Arc<Library>> {
+    /// The library as of the newest change, with the pages that this request sees.
+    pub fn library(&self, rights: &Rights) -> Result<Arc<Library>> {
         let head = self.store.items.head()?;
-        let only_free = !view.caller.is_owner();
-        let place = if only_free { &self.glances.free } else { &self.glances.all };
-        let mut kept = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, library)) = kept.as_ref()
-            && *at == head
-        {
-            return Ok(library.clone());
-        }
-        let rows = self.store.pages.list(None, usize::MAX >> 1, only_free)?;
-        let library = Arc::new(Library::new(rows));
-        *kept = Some((head, library.clone()));
-        Ok(library)
+        let pages = rights.visible_pages();
+        self.glances.with(&pages, |glance| {
+            let mut kept = glance.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((at, library)) = kept.as_ref()
+                && *at == head
+            {
+                return Ok(library.clone());
+            }
+            let mut rows = self.store.pages.list(None, usize::MAX >> 1, pages.only_free)?;
+            rows.retain(|row| rights.sees(&row.facts.page));
+            let library = Arc::new(Library::new(rows));
+            *kept = Some((head, library.clone()));
+            Ok(library)
+        })
+    }
+
+    /// Whether the request sees a page of the author to whom it is confined. `None` while the vaults
+    /// are still being read and no such page was found.
+    pub fn knows_author(&self, rights: &Rights) -> Result<Option<bool>> {
+        let is_read = self.await_first_look();
+        let Some(author) = rights.author() else { return Ok(Some(true)) };
+        // Unconfined, so that an unknown author costs no library of its own.
+        let library = self.library(&rights.clone().unconfined())?;
+        Ok(match library.authors.contains(author) {
+            true => Some(true),
+            false => is_read.then_some(false),
+        })
     }
 }

@@ -151,7 +151,7 @@ impl App {
 
     /// The methods and the number of pages, as connections see them now.
     fn lists(&self) -> Result<(Vec<String>, u64)> {
-        let methods = self.methods(&super::methods::OWNER)?;
+        let methods = self.methods(&self.owner())?;
         let names = methods
             .into_iter()
             .map(|method| format!("{} {} {:?}", method.name, method.description, method.arguments))

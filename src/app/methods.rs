@@ -8,9 +8,9 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{App, view::View};
+use super::{App, rights::Rights};
 use crate::{
-    domain::{Caller, Error, Page, Result},
+    domain::{Error, Page, Result},
     markdown::template::{self, Part},
     store::pages::PageRow,
 };
@@ -66,10 +66,10 @@ pub const INITIALIZE: &str = "initialize";
 impl App {
     /// Every method that this caller may use, by name. Of the pages that the caller may see, the
     /// first by path has the name.
-    pub fn methods(&self, view: &View<'_>) -> Result<Vec<Method>> {
+    pub fn methods(&self, rights: &Rights) -> Result<Vec<Method>> {
         let all = self.all_methods()?;
         let mut methods: Vec<Method> = Vec::new();
-        for method in all.iter().filter(|method| view.sees(&method.row.facts.page)) {
+        for method in all.iter().filter(|method| rights.sees(&method.row.facts.page)) {
             if methods.last().is_none_or(|last| last.name != method.name) {
                 methods.push(method.clone());
             }
@@ -77,8 +77,8 @@ impl App {
         Ok(methods)
     }
 
-    pub fn method(&self, name: &str, view: &View<'_>) -> Result<Option<Method>> {
-        Ok(self.methods(view)?.into_iter().find(|method| method.name == name))
+    pub fn method(&self, name: &str, rights: &Rights) -> Result<Option<Method>> {
+        Ok(self.methods(rights)?.into_iter().find(|method| method.name == name))
     }
 
     /// Renders a method with its arguments.
@@ -86,9 +86,9 @@ impl App {
         &self,
         method: &Method,
         arguments: &Map<String, Value>,
-        view: &View<'_>,
+        rights: &Rights,
     ) -> Result<String> {
-        let opened = self.open_pid(method.row.pid, view)?.ok_or_else(|| {
+        let opened = self.open_pid(method.row.pid, rights)?.ok_or_else(|| {
             Error::not_found(format!("the method `{}` is not there any more", method.name))
         })?;
         let body = opened.text.get(opened.note.body..).unwrap_or_default();
@@ -112,7 +112,7 @@ impl App {
             Part::Note { path, heading, default, .. } => {
                 let section = sections
                     .entry((path, heading))
-                    .or_insert_with(|| self.section_text(path, heading, view));
+                    .or_insert_with(|| self.section_text(path, heading, rights));
                 match (section, default) {
                     (Ok(section), _) => Ok(section.clone().into()),
                     (Err(_), Some(default)) => Ok(default.into()),
@@ -124,10 +124,10 @@ impl App {
     }
 
     /// What a client's model is told at the start: a page of that name, or our own words.
-    pub fn instructions(&self, view: &View<'_>, name: Option<&str>) -> Option<String> {
+    pub fn instructions(&self, rights: &Rights, name: Option<&str>) -> Option<String> {
         let wanted = name.unwrap_or(INITIALIZE);
-        let page = self.method(wanted, view).ok()??;
-        self.run_method(&page, &Map::new(), view).ok()
+        let page = self.method(wanted, rights).ok()??;
+        self.run_method(&page, &Map::new(), rights).ok()
     }
 
     /// The methods of all pages by name, those of the same name by path.
@@ -199,15 +199,15 @@ impl App {
         &self,
         path: &str,
         heading: Option<&str>,
-        view: &View<'_>,
+        rights: &Rights,
     ) -> Result<String> {
         let missing = || {
             Error::invalid_params(format!(
                 "the template embeds `{path}`, and there is no such note"
             ))
         };
-        let pid = self.find_path(path, view)?.ok_or_else(missing)?;
-        let opened = self.open_pid(pid, view)?.ok_or_else(missing)?;
+        let pid = self.find_path(path, rights)?.ok_or_else(missing)?;
+        let opened = self.open_pid(pid, rights)?.ok_or_else(missing)?;
         let heading: Vec<&str> = heading.into_iter().flat_map(|text| text.split('#')).collect();
         let section = opened.note.outline.find(&heading)?;
         Ok(opened.note.section(&opened.text, section).trim().to_owned())
@@ -235,6 +235,3 @@ fn complaint(name: &str, taken: bool, built_in: bool) -> Option<String> {
     }
     taken.then(|| format!("mcp_method `{name}` is another page's already; choose another name"))
 }
-
-/// The owner's view, for what no caller is behind.
-pub const OWNER: View<'static> = View { caller: &Caller::Owner, author: None };

@@ -18,11 +18,11 @@ pub mod prompts;
 pub mod rendering;
 mod rerank;
 pub mod resources;
+pub mod rights;
 mod sources;
 pub mod status;
 pub mod tokens;
 pub mod vaults;
-pub mod view;
 
 pub use events::{Event, Events};
 pub use sources::Sources;
@@ -36,10 +36,10 @@ use std::{
     time::Duration,
 };
 
-use self::{library::Glances, live::Live, methods::Method, view::View};
+use self::{library::Glances, live::Live, methods::Method, rights::Rights};
 use crate::{
     config::{self, Config, EmbedProvider},
-    domain::{Caller, Error, Result},
+    domain::{Error, Result},
     embed::{
         Embedder, Role,
         embedded::Embedded,
@@ -160,8 +160,8 @@ impl App {
 
     /// What a client's model is told about this server at the start: the page whose method is
     /// `initialize` (or another that the client names), or our own words.
-    pub fn greeting(&self, caller: &Caller, method: Option<&str>) -> String {
-        self.instructions(&View::of(caller), method).unwrap_or_else(|| INSTRUCTIONS.to_owned())
+    pub fn greeting(&self, rights: &Rights, method: Option<&str>) -> String {
+        self.instructions(rights, method).unwrap_or_else(|| INSTRUCTIONS.to_owned())
     }
 }
 

@@ -4,7 +4,11 @@ use std::time::Instant;
 
 use percent_encoding::percent_decode_str;
 
-use super::{App, bookmarks, cards, prompts, vaults::NO_VAULT, view::View};
+use super::{
+    App, bookmarks, cards, prompts,
+    rights::{Right, Rights},
+    vaults::NO_VAULT,
+};
 use crate::{
     domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath},
     markdown::{Note, window::Window},
@@ -87,7 +91,7 @@ impl Opened {
 impl App {
     /// Opens the item that a reference names, if this caller may see it. Where the reference names
     /// several items, the first is opened and [`Opened::remark`] says that they disagree.
-    pub fn open_note(&self, reference: &NoteRef, view: &View<'_>) -> Result<Opened> {
+    pub fn open_note(&self, reference: &NoteRef, rights: &Rights) -> Result<Opened> {
         self.await_first_look();
         let mut missing = Vec::new();
         let mut found: Vec<(String, Pid)> = Vec::new();
@@ -95,7 +99,7 @@ impl App {
         for (what, pid) in [("pid", reference.pid), ("note_id", reference.note_id)] {
             let Some(pid) = pid else { continue };
             let name = format!("{what} {pid}");
-            match self.open_pid(Pid(pid), view)? {
+            match self.open_pid(Pid(pid), rights)? {
                 Some(note) => {
                     found.push((name, note.pid));
                     opened.get_or_insert(note);
@@ -109,12 +113,12 @@ impl App {
             };
             let path = if what == "href" { self.path_of_href(text) } else { text.to_owned() };
             let name = format!("{what} `{text}`");
-            let pid = match self.find_path(&path, view) {
+            let pid = match self.find_path(&path, rights) {
                 // A number that was found needs no help from a path that fits several notes.
                 Err(_) if opened.is_some() => None,
                 pid => pid?,
             };
-            match pid.map(|pid| self.open_pid(pid, view)).transpose()?.flatten() {
+            match pid.map(|pid| self.open_pid(pid, rights)).transpose()?.flatten() {
                 Some(note) => {
                     found.push((name, note.pid));
                     opened.get_or_insert(note);
@@ -122,26 +126,26 @@ impl App {
                 None => missing.push(name),
             }
         }
-        let Some(mut opened) = opened else { return Err(self.no_such_note(&missing, view)?) };
+        let Some(mut opened) = opened else { return Err(self.no_such_note(&missing, rights)?) };
         opened.remark = remark(&found, &missing);
         Ok(opened)
     }
 
     /// Opens the item that a search hit is in.
-    pub fn open_match(&self, id: MatchId, view: &View<'_>) -> Result<Opened> {
+    pub fn open_match(&self, id: MatchId, rights: &Rights) -> Result<Opened> {
         self.await_first_look();
-        match self.open_pid(id.pid, view)? {
+        match self.open_pid(id.pid, rights)? {
             Some(opened) => Ok(opened),
             None => {
-                self.require_notes(view)?;
+                self.require_notes(rights)?;
                 Err(no_such_match(id))
             }
         }
     }
 
     /// The error of a match that is not in the note that was opened.
-    pub fn match_of_another(&self, id: MatchId, opened: &Opened, view: &View<'_>) -> Result<Error> {
-        if self.open_pid(id.pid, view)?.is_none() {
+    pub fn match_of_another(&self, id: MatchId, opened: &Opened, rights: &Rights) -> Result<Error> {
+        if self.open_pid(id.pid, rights)?.is_none() {
             return Ok(no_such_match(id));
         }
         Ok(Error::invalid_params(format!(
@@ -150,11 +154,11 @@ impl App {
         )))
     }
 
-    fn no_such_note(&self, tried: &[String], view: &View<'_>) -> Result<Error> {
+    fn no_such_note(&self, tried: &[String], rights: &Rights) -> Result<Error> {
         if tried.is_empty() {
             return Ok(Error::invalid_params("name the note by pid, note_id, path or href"));
         }
-        let help = if view.caller.is_owner() && self.is_empty_library()? {
+        let help = if rights.may(Right::LibraryState) && self.is_empty_library()? {
             NO_VAULT
         } else if self.looks.are_done() {
             "`search` gives each note's pid and path"
@@ -171,15 +175,18 @@ impl App {
     }
 
     /// Opens the item of this number; `None` when there is none that the caller may see.
-    pub fn open_pid(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
-        if !view.caller.is_owner() {
-            return self.open_free(pid, view);
+    pub fn open_pid(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
+        if rights.only_free() {
+            return self.open_free(pid, rights);
         }
         let Some(item) = self.store.items.get(pid)?.filter(|item| !item.gone) else {
             return Ok(None);
         };
+        if !rights.may(Right::Read(item.kind)) {
+            return Ok(None);
+        }
         let opened = match item.kind {
-            Kind::Page => return self.open_page(pid, view),
+            Kind::Page => return self.open_page(pid, rights),
             Kind::Card => {
                 let store = self.cards.store()?;
                 let Some(card) = store.get(&item.key, Images::Links)? else { return Ok(None) };
@@ -203,24 +210,24 @@ impl App {
 
     /// Asks for the first free page from this number on, so that a number of a private item and one
     /// that was never given take the same work.
-    fn open_free(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
+    fn open_free(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
         let before = Pid(pid.0.saturating_sub(1));
         let found = self.store.pages.list(Some(before), 1, true)?;
         match found.first() {
-            Some(row) if row.pid == pid => self.open_page(pid, view),
+            Some(row) if row.pid == pid => self.open_page(pid, rights),
             _ => Ok(None),
         }
     }
 
-    fn open_page(&self, pid: Pid, view: &View<'_>) -> Result<Option<Opened>> {
+    fn open_page(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
         let Some(row) = self.store.pages.get(pid)? else { return Ok(None) };
-        if !view.sees(&row.facts.page) {
+        if !rights.sees(&row.facts.page) {
             return Ok(None);
         }
         let file = self.sources.page_text(&row)?;
         // Read now, not as of the last look: its rights count as they are now, too.
         let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
-        if !view.sees(&page) {
+        if !rights.sees(&page) {
             return Ok(None);
         }
         let path = self.sources.shown_path(&row.vault, &row.path)?;
@@ -277,7 +284,7 @@ impl App {
     /// The item that a path means: as it is, with its vault's name, without `.md`, or as a link
     /// would name it. A path that fits notes of several vaults is an error that names them. A page
     /// that the caller may not see takes no path.
-    pub fn find_path(&self, path: &str, view: &View<'_>) -> Result<Option<Pid>> {
+    pub fn find_path(&self, path: &str, rights: &Rights) -> Result<Option<Pid>> {
         if let Some(pid) = path.strip_prefix("notewell://item/") {
             return Ok(pid.parse().ok().map(Pid));
         }
@@ -298,31 +305,29 @@ impl App {
                 _ => (full.collect(), bare.collect::<Vec<_>>()),
             };
             for places in [first, second] {
-                let found = self.seen_at(&places, view)?;
+                let found = self.seen_at(&places, rights)?;
                 if let Some(pid) = self.only(&path, &found)? {
                     return Ok(Some(pid));
                 }
             }
         }
-        if view.caller.is_owner()
-            && let Some(item) = self.find_by_key(path)?
-        {
-            return Ok(Some(item));
+        if let Some(pid) = self.find_by_key(path, rights)? {
+            return Ok(Some(pid));
         }
         let mut found = Vec::new();
-        for pid in self.library(view)?.find(path) {
-            found.extend(self.store.pages.get(pid)?.filter(|row| view.sees(&row.facts.page)));
+        for pid in self.library(rights)?.find(path) {
+            found.extend(self.store.pages.get(pid)?.filter(|row| rights.sees(&row.facts.page)));
         }
         self.only(path, &found)
     }
 
     /// The pages at these places that the caller may see.
-    fn seen_at(&self, places: &[(&str, String)], view: &View<'_>) -> Result<Vec<PageRow>> {
+    fn seen_at(&self, places: &[(&str, String)], rights: &Rights) -> Result<Vec<PageRow>> {
         let mut found = Vec::new();
         for (vault, path) in places {
             let Ok(path) = VaultPath::parse(path) else { continue };
             let row = self.store.pages.find(vault, path.as_str())?;
-            found.extend(row.filter(|row| view.sees(&row.facts.page)));
+            found.extend(row.filter(|row| rights.sees(&row.facts.page)));
         }
         Ok(found)
     }
@@ -347,9 +352,11 @@ impl App {
     }
 
     /// Cards, prompts and bookmarks are called by their own names.
-    fn find_by_key(&self, key: &str) -> Result<Option<Pid>> {
+    fn find_by_key(&self, key: &str, rights: &Rights) -> Result<Option<Pid>> {
         for kind in [Kind::Card, Kind::Prompt, Kind::Bookmark] {
-            if let Some(item) = self.store.items.find(kind, key)? {
+            if rights.may(Right::Read(kind))
+                && let Some(item) = self.store.items.find(kind, key)?
+            {
                 return Ok(Some(item.pid));
             }
         }

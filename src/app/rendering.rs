@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{App, library::Library, notes::Opened, view::View};
+use super::{App, library::Library, notes::Opened, rights::Rights};
 use crate::{
     domain::{Pid, Result, VaultPath},
     markdown::{
@@ -20,7 +20,7 @@ use crate::{
 /// Resolves the links of one page for one viewer. A page that the viewer may not see is not linked.
 pub struct Links<'a> {
     app: &'a App,
-    view: View<'a>,
+    rights: &'a Rights,
     library: Arc<Library>,
     from: Option<(&'a str, &'a VaultPath)>,
     /// Notes that were opened for an embed. Each is read once, however often it is embedded.
@@ -33,12 +33,12 @@ pub struct Links<'a> {
 const READ_AHEAD: u64 = 4;
 
 impl<'a> Links<'a> {
-    pub fn new(app: &'a App, view: View<'a>, page: Option<&'a PageRow>) -> Result<Self> {
+    pub fn new(app: &'a App, rights: &'a Rights, page: Option<&'a PageRow>) -> Result<Self> {
         let from = page.map(|row| (row.vault.as_str(), &row.facts.page.path));
         Ok(Self {
             app,
-            view,
-            library: app.library(&view)?,
+            rights,
+            library: app.library(rights)?,
             from,
             opened: RefCell::default(),
             budget: Cell::new(app.config.limits.result_bytes as u64 * READ_AHEAD),
@@ -53,7 +53,7 @@ impl<'a> Links<'a> {
         let size = self.app.store.pages.get(pid).ok().flatten().map_or(0, |row| row.size);
         let affordable = size <= self.budget.get();
         let opened = match affordable {
-            true => self.app.open_pid(pid, &self.view).ok().flatten().map(Rc::new),
+            true => self.app.open_pid(pid, self.rights).ok().flatten().map(Rc::new),
             false => None,
         };
         if affordable {

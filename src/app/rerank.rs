@@ -8,9 +8,12 @@ use std::sync::PoisonError;
 
 use serde::Deserialize;
 
-use super::App;
+use super::{
+    App,
+    rights::{Right, Rights},
+};
 use crate::{
-    domain::{Caller, Pid, Result},
+    domain::{Pid, Result},
     llm::{self, Provider, Request, quote},
     search::{Engine, Found, MOST_RESULTS, Options, Query},
 };
@@ -34,10 +37,10 @@ impl App {
         &self,
         query: &Query,
         options: &Options<'_>,
-        caller: &Caller,
+        rights: &Rights,
     ) -> Result<(crate::search::Answer, Option<String>)> {
         let engine: &Engine = &self.engine;
-        let Some(provider) = self.provider_for(caller) else {
+        let Some(provider) = self.provider_for(rights) else {
             let note = "results are in their own order: no language model is configured for `rerank` (`[llm]` in the config)";
             return Ok((engine.search(query, options)?, Some(note.to_owned())));
         };
@@ -57,8 +60,10 @@ impl App {
             }
             Err(error) => {
                 tracing::warn!(?error, "results were not re-ranked");
-                let cause =
-                    if caller.is_owner() { error.to_string() } else { "the model failed".into() };
+                let cause = match rights.may(Right::Causes) {
+                    true => error.to_string(),
+                    false => "the model failed".to_owned(),
+                };
                 Some(format!("results are in their own order: {cause}"))
             }
         };

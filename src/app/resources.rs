@@ -5,22 +5,51 @@ use base64::Engine as _;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::{App, library::Library, page::Cursor, view::View};
+use super::{
+    App,
+    library::Library,
+    page::Cursor,
+    rights::{Right, Rights},
+};
 use crate::{
     domain::{Error, Kind, Pid, Result},
     store::pages::PageRow,
 };
 
-/// The shapes of address that there are, with what each is for.
-pub const TEMPLATES: &[(&str, &str, &str)] = &[
-    ("notewell://item/{pid}", "item", "An item of the library by its number, as Markdown"),
-    (
-        "notewell://item/{pid}/{+toc_path}",
-        "section",
-        "One section of a note: its headings from the top, percent-encoded, with / between them",
-    ),
-    ("notewell://card/{id}/image/{n}", "card image", "A picture of a card, counted from 0"),
+/// A form of address that resources have.
+pub struct Template {
+    pub uri: &'static str,
+    pub name: &'static str,
+    pub description: &'static str,
+    /// What a resource of this form is a part of.
+    kind: Kind,
+}
+
+const TEMPLATES: &[Template] = &[
+    Template {
+        uri: "notewell://item/{pid}",
+        name: "item",
+        description: "An item of the library by its number, as Markdown",
+        kind: Kind::Page,
+    },
+    Template {
+        uri: "notewell://item/{pid}/{+toc_path}",
+        name: "section",
+        description: "One section of a note: its headings from the top, percent-encoded, with / between them",
+        kind: Kind::Page,
+    },
+    Template {
+        uri: "notewell://card/{id}/image/{n}",
+        name: "card image",
+        description: "A picture of a card, counted from 0",
+        kind: Kind::Card,
+    },
 ];
+
+/// The forms of address that the request may read.
+pub fn templates(rights: &Rights) -> impl Iterator<Item = &'static Template> {
+    TEMPLATES.iter().filter(|template| rights.may(Right::Read(template.kind)))
+}
 
 /// A resource as a list shows it.
 pub struct Listed {
@@ -49,7 +78,7 @@ impl App {
         &self,
         cursor: Option<String>,
         most: usize,
-        view: &View<'_>,
+        rights: &Rights,
     ) -> Result<(Vec<Listed>, Option<String>)> {
         self.await_first_look();
         let cursor = Cursor::read(cursor)?;
@@ -61,8 +90,8 @@ impl App {
             })?)),
             None => None,
         };
-        let only_free = !view.caller.is_owner();
-        let library = self.library(view)?;
+        let only_free = rights.only_free();
+        let library = self.library(rights)?;
         let mut listed = Vec::new();
         loop {
             let rows = self.store.pages.list(after, most + 1, only_free)?;
@@ -73,7 +102,7 @@ impl App {
                     return Ok((listed, next));
                 }
                 after = Some(row.pid);
-                if view.sees(&row.facts.page) {
+                if rights.sees(&row.facts.page) {
                     listed.push(self.listed(&row, &library)?);
                 }
             }
@@ -95,9 +124,9 @@ impl App {
     }
 
     /// Reads a resource; `None` when there is none of that address for this caller.
-    pub fn read_resource(&self, uri: &str, view: &View<'_>) -> Result<Option<Content>> {
+    pub fn read_resource(&self, uri: &str, rights: &Rights) -> Result<Option<Content>> {
         if uri.starts_with("notewell://card/") {
-            if !view.caller.is_owner() {
+            if !rights.may(Right::Read(Kind::Card)) {
                 return Ok(None);
             }
             let image = self.cards.image(uri)?;
@@ -108,7 +137,7 @@ impl App {
         let (pid, toc) = rest.split_once('/').map_or((rest, None), |(pid, toc)| (pid, Some(toc)));
         let Ok(pid) = pid.parse() else { return Ok(None) };
         self.await_first_look();
-        let Some(opened) = self.open_pid(Pid(pid), view)? else { return Ok(None) };
+        let Some(opened) = self.open_pid(Pid(pid), rights)? else { return Ok(None) };
         let text = match toc {
             None | Some("") => opened.text.clone(),
             Some(toc) => {
@@ -121,7 +150,7 @@ impl App {
             }
         };
         let meta = match &opened.page {
-            Some(row) => neighbours(&*self.library(view)?, row),
+            Some(row) => neighbours(&*self.library(rights)?, row),
             None => json!({}),
         };
         let limit = self.config.limits.result_bytes;

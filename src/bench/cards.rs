@@ -14,7 +14,7 @@ use super::{
 use crate::{
     app::App,
     config::EmbedProvider,
-    domain::{Caller, Card, Progress, Result, Timestamp},
+    domain::{Card, Progress, Result, Timestamp},
     tools,
 };
 
@@ -91,7 +91,7 @@ fn asked(corpus: &Corpus, number: u64) -> String {
 }
 
 fn call(app: &App, tool: &str, arguments: Value) -> Result<()> {
-    tools::call(app, &Caller::Owner, tool, arguments, &tools::Call::default()).map(drop)
+    tools::call(app, &app.owner(), tool, arguments, &tools::Call::default()).map(drop)
 }
 
 fn time(app: &App, tool: &str, calls: u64, arguments: impl Fn(u64) -> Value) -> Result<Times> {

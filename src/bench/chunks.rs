@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     config::EmbedProvider,
-    domain::{Caller, Chunk, Document, Error, Filters, Kind, Pid, Progress, Result, Timestamp},
+    domain::{Chunk, Document, Error, Filters, Kind, Pid, Progress, Result, Timestamp},
     embed::embedded::Embedded,
     index::{self, Asked, Embed, Index, Source},
     search::{self, Engine, Mode, Options},
@@ -307,7 +307,7 @@ fn ask(count: u64, bar: &dyn Progress, mut one: impl FnMut(u64) -> Result<()>) -
 
 fn call(app: &App, question: &str) -> Result<tools::Output> {
     let arguments = json!({ "query": question });
-    tools::call(app, &Caller::Owner, "search", arguments, &tools::Call::default())
+    tools::call(app, &app.owner(), "search", arguments, &tools::Call::default())
 }
 
 fn through_the_door(app: &App, question: &str) -> Result<()> {

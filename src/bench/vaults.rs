@@ -19,7 +19,7 @@ use super::{
 use crate::{
     app::App,
     config::{Config, EmbedProvider, Vault},
-    domain::{Caller, Error, Progress, Result, Silent, error::Doing},
+    domain::{Error, Progress, Result, Silent, error::Doing},
     store::pages::VaultRow,
     tools, vault,
 };
@@ -133,7 +133,7 @@ fn searches(app: &App, bar: &dyn Progress, report: &mut Report) -> Result<()> {
 
 fn search(app: &App, question: &str) -> Result<tools::Output> {
     let arguments = json!({ "query": question });
-    tools::call(app, &Caller::Owner, "search", arguments, &tools::Call::default())
+    tools::call(app, &app.owner(), "search", arguments, &tools::Call::default())
 }
 
 /// Whether the best result shows the word.

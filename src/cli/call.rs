@@ -1,10 +1,7 @@
 use clap::Args;
 
 use super::{Common, out, read_json, search::ready};
-use crate::{
-    domain::{Caller, Result},
-    tools,
-};
+use crate::{domain::Result, tools};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -27,7 +24,7 @@ impl Call {
         let arguments = read_json(&self.json)?;
         let app = ready(common)?;
         let around = tools::Call::default();
-        let output = tools::call(&app, &Caller::Owner, &self.name, arguments, &around)?;
+        let output = tools::call(&app, &app.owner(), &self.name, arguments, &around)?;
         match output.structured.filter(|_| self.structured) {
             Some(value) => out::json(&value)?,
             None => {

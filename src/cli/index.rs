@@ -2,7 +2,7 @@ use clap::Args;
 
 use super::{Common, bar::Bar, interrupt, out, status::items};
 use crate::{
-    app::{App, methods::OWNER},
+    app::App,
     domain::{Error, Result},
 };
 
@@ -47,7 +47,7 @@ impl Index {
         bar.finish();
         app.index.recent_repairs().iter().for_each(out::note);
         let status = app.status()?;
-        let notices = app.notices(&OWNER)?;
+        let notices = app.notices(&app.owner())?;
         let all = if notices.is_empty() { ", all of them in the index" } else { " in the index" };
         out::say(format_args!(
             "{}: {}{all}",

@@ -5,10 +5,9 @@ use clap::Args;
 use super::{Common, asked_to_end, runtime};
 use crate::{
     app::App,
-    domain::Result,
+    domain::{Result, Toolsets},
     serve::mcp::stdio,
     telemetry::{self, Form},
-    tools::Toolsets,
 };
 
 #[derive(Args)]

@@ -13,10 +13,9 @@ use crate::{
     app::{
         App,
         prompts::{self, Which},
-        view::View,
     },
     domain::{
-        Caller, Error, Result, Silent,
+        Error, Result, Silent,
         error::Doing,
         prompt::{Draft, Message},
     },
@@ -207,7 +206,7 @@ fn render(app: &App, name: &str, arguments: &[String], json: bool) -> Result<()>
         };
         values.insert(key.to_owned(), value.into());
     }
-    let rendered = app.render_prompt(name, &values, &View::of(&Caller::Owner))?;
+    let rendered = app.render_prompt(name, &values, &app.owner())?;
     match (json, rendered.messages.as_slice()) {
         (true, messages) => out::say(format_args!("{:#}", json!(messages))),
         (false, [message]) if message.content.as_text().is_some() => {
@@ -286,8 +285,8 @@ fn backups(app: &App, json: bool) -> Result<()> {
 
 fn sync(app: &App, folder: &Path, which: Which<'_>) -> Result<()> {
     app.refresh(&Silent)?;
-    let view = View::of(&Caller::Owner);
-    let notes = |path: &str, heading: Option<&str>| app.section_text(path, heading, &view);
+    let rights = app.owner();
+    let notes = |path: &str, heading: Option<&str>| app.section_text(path, heading, &rights);
     let report = prompts::sync(app.prompts.as_ref(), folder, which, &notes)?;
     for (name, why) in &report.left {
         out::complain(format_args!("left alone: `{name}` {why}"));

@@ -13,9 +13,9 @@ use super::{
     tool::{given, tell},
 };
 use crate::{
-    app::{App, notes::NoteRef, view::View},
+    app::{App, notes::NoteRef},
     config,
-    domain::{Caller, Kind, MatchId, Result},
+    domain::{Kind, MatchId, Result},
     vault,
 };
 
@@ -99,7 +99,7 @@ impl Open {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
         refresh(&app)?;
-        let opened = app.open_note(&reference(&self.note), &View::of(&Caller::Owner))?;
+        let opened = app.open_note(&reference(&self.note), &app.owner())?;
         if let Some(row) = &opened.page {
             let root = app.sources.root(&row.vault)?;
             let file = vault::locate(&root, &row.facts.page.path).display().to_string();

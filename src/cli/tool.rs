@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::out;
 use crate::{
     app::App,
-    domain::{Caller, Error, Result},
+    domain::{Error, Result},
     tools::{self, Output},
 };
 
@@ -39,5 +39,5 @@ pub fn tell(app: &App, tool: &str, arguments: Arguments, json: bool) -> Result<(
 
 fn call(app: &App, tool: &str, arguments: Arguments) -> Result<Output> {
     let around = tools::Call::default();
-    tools::call(app, &Caller::Owner, tool, Value::Object(arguments), &around)
+    tools::call(app, &app.owner(), tool, Value::Object(arguments), &around)
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::listen;
-use crate::domain::query::words;
+use crate::domain::{self, Toolset, query::words};
 
 /// `[server]`: where HTTP listens and who may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -326,6 +326,20 @@ impl Default for Limits {
             query_chars: 10_000,
             page: 100,
         }
+    }
+}
+
+impl Toolsets {
+    /// The toolsets that are switched on.
+    pub fn enabled(&self) -> domain::Toolsets {
+        let switches = [
+            (Toolset::Vault, self.vault),
+            (Toolset::Cards, self.cards),
+            (Toolset::Bookmarks, self.bookmarks),
+            (Toolset::Prompts, self.prompts),
+            (Toolset::Market, self.market),
+        ];
+        switches.into_iter().filter(|(_, on)| *on).map(|(toolset, _)| toolset).collect()
     }
 }
 

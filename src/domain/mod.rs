@@ -3,6 +3,7 @@
 //! This room holds plain values with their invariants. It knows no file, no database, no protocol
 //! and no clock other than the one it is handed.
 
+pub mod author;
 pub mod bookmark;
 pub mod call;
 pub mod card;
@@ -14,8 +15,10 @@ pub mod page;
 pub mod prompt;
 pub mod query;
 pub mod time;
+pub mod toolset;
 pub mod user;
 
+pub use author::Author;
 pub use bookmark::Bookmark;
 pub use call::{Patience, Progress, Silent};
 pub use card::Card;
@@ -27,4 +30,5 @@ pub use page::{Page, VaultPath};
 pub use prompt::Prompt;
 pub use query::Filters;
 pub use time::Timestamp;
+pub use toolset::{Toolset, Toolsets};
 pub use user::{Caller, Scope};

@@ -1,6 +1,6 @@
 //! What a search may be narrowed by.
 
-use super::{Kind, Timestamp};
+use super::{Author, Kind, Timestamp};
 
 /// The filters of `search`, already checked. Every filter that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,8 +29,8 @@ pub struct Filters {
     pub archived: bool,
     /// Only what everybody may see (`free: true`). Set by the caller's rights, not by the question.
     pub only_free: bool,
-    /// Only this author's items. Set by the connection, not by the question.
-    pub only_author: Option<String>,
+    /// Only this author's pages. Set by the caller's rights, not by the question.
+    pub only_author: Option<Author>,
 }
 
 impl Filters {

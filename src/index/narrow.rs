@@ -17,10 +17,10 @@ use tantivy::{
 use super::{
     census::Counts,
     keys::ByKey,
-    schema::{Fields, fact, first},
+    schema::{Fields, author_fact, fact, first},
     tokens,
 };
-use crate::domain::{Filters, Result, error::Doing, query::Condition};
+use crate::domain::{Author, Filters, Kind, Result, error::Doing, query::Condition};
 
 /// Memory for sets kept for the next search; one of a million passages takes 125 kB.
 const KEPT_BYTES: usize = 16_000_000;
@@ -301,8 +301,8 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     }
     let mut facts: Vec<String> = filters.labels.iter().map(|label| label_fact(label)).collect();
     facts.extend(filters.category.iter().map(|category| fact("category", category)));
-    let authors = filters.author.iter().chain(&filters.only_author);
-    facts.extend(authors.map(|author| author_fact(author)));
+    facts.extend(filters.author.iter().map(|author| named_author(author)));
+    facts.extend(filters.only_author.iter().map(author_fact));
     facts.extend(filters.sentiment.iter().map(|sentiment| fact("sentiment", sentiment.as_str())));
     facts.extend(filters.action.iter().map(|action| fact("action", action.as_str())));
     facts.extend(asked.lang.map(|lang| fact("lang", lang)));
@@ -315,6 +315,10 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
         let from = filters.from.map_or(i64::MIN, |from| from.0);
         let until = filters.until.map_or(i64::MAX, |until| until.0);
         must(format!("date {from} {until}"), How::Dates(from, until));
+    }
+    if filters.only_author.is_some() {
+        let pages = term(Term::from_field_u64(fields.kind, Kind::Page as u64));
+        must("pages".to_owned(), How::Query(pages));
     }
     if filters.only_free {
         must("free".to_owned(), How::Query(term(Term::from_field_bool(fields.free, true))));
@@ -338,7 +342,7 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
             }
             Condition::Label(label) => label_fact(label),
             Condition::Category(category) => fact("category", category),
-            Condition::Author(author) => author_fact(author),
+            Condition::Author(author) => named_author(author),
             Condition::Sentiment(sentiment) => fact("sentiment", sentiment.as_str()),
             Condition::Action(action) => fact("action", action.as_str()),
             Condition::Path(path) => match path_fact(path) {
@@ -356,8 +360,9 @@ fn label_fact(label: &str) -> String {
     fact("label", label.trim_start_matches('#'))
 }
 
-fn author_fact(author: &str) -> String {
-    fact("author", author.trim_start_matches('@'))
+/// The fact of an author as a question names them; a name without a letter is nobody's.
+fn named_author(name: &str) -> String {
+    Author::new(name).map_or_else(|| fact("author", ""), |author| author_fact(&author))
 }
 
 /// `None` for the root, which everything is below.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::{passage, tokens};
+use crate::domain::{Author, Chunk, Document, Kind, Result, author::fold, error::Doing};
 use serde::{Deserialize, Serialize};
 use tantivy::{
     TantivyDocument,
@@ -10,10 +12,6 @@ use tantivy::{
         TextOptions,
     },
 };
-use unicode_normalization::UnicodeNormalization;
-
-use super::{passage, tokens};
-use crate::domain::{Chunk, Document, Kind, Result, error::Doing};
 
 /// Raised when a field is added, removed or filled differently: the terms are then built anew.
 pub(super) const VERSION: u32 = 4;
@@ -109,11 +107,12 @@ pub struct Passage {
 /// A fact that filters ask for, as one term: `label` + `work` and so on. The comparison ignores
 /// case and width.
 pub(super) fn fact(name: &str, value: &str) -> String {
-    format!("{name}\0{}", normalise(value))
+    format!("{name}\0{}", fold(value))
 }
 
-pub(super) fn normalise(value: &str) -> String {
-    value.trim().nfkc().collect::<String>().to_lowercase()
+/// The fact that an item has this author.
+pub(super) fn author_fact(author: &Author) -> String {
+    format!("author\0{}", author.as_str())
 }
 
 /// What the first passage of every item has, so that items can be counted.
@@ -133,9 +132,7 @@ fn facts(document: &Document) -> Vec<String> {
     ] {
         out.extend(value.as_ref().map(|value| fact(name, value)));
     }
-    out.extend(
-        document.author.as_ref().map(|author| fact("author", author.trim_start_matches('@'))),
-    );
+    out.extend(document.author.as_deref().and_then(Author::new).map(|author| author_fact(&author)));
     // The path and every folder above it, so that a folder filter is one term.
     let path = document.path.trim_matches('/');
     out.push(fact("path", path));

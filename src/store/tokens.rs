@@ -1,6 +1,9 @@
 //! Tokens: who may call over HTTP. The secret itself is never stored.
 
-use crate::domain::{Caller, Result, Scope, Timestamp};
+use crate::domain::{
+    Caller, Result, Scope, Timestamp,
+    user::{Grant, Role, User},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -19,10 +22,11 @@ impl Token {
 
     /// The caller that a request with this token has.
     pub fn caller(&self) -> Caller {
-        match self.scope {
-            Scope::Owner => Caller::Owner,
-            Scope::Reader => Caller::Reader { name: self.name.clone() },
-        }
+        let (role, grants) = match self.scope {
+            Scope::Owner => (Role::Owner, vec![Grant::EVERYTHING]),
+            Scope::Reader => (Role::Reader, Vec::new()),
+        };
+        Caller::User(User { id: self.id, name: self.name.clone(), role, grants })
     }
 }
 

@@ -5,60 +5,46 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::{
-    Access, Answer, Cx, Entry, Format, Output, TABLE, Tool, Toolset, Toolsets,
+    Answer, Cx, Entry, Format, Output, Right, TABLE, Tool, Toolset,
     arguments::{self, Blank},
 };
 use crate::{
-    app::App,
-    domain::{Caller, Code, Error, Patience, Progress, Result, Silent, from_json},
+    app::{App, rights::Rights},
+    domain::{Code, Error, Patience, Progress, Result, Silent, from_json},
     telemetry::metric,
 };
 
-/// What surrounds a call besides its caller: who hears of progress, how long it may take, which
-/// toolsets this connection asked for.
+/// What surrounds a call besides its rights: who hears of progress, and how long it may take.
 pub struct Call<'a> {
-    pub toolsets: Toolsets,
-    pub author: Option<&'a str>,
     pub progress: &'a dyn Progress,
     pub patience: Patience,
 }
 
 impl Default for Call<'_> {
     fn default() -> Self {
-        Self {
-            toolsets: Toolsets::ALL,
-            author: None,
-            progress: &Silent,
-            patience: Patience::default(),
-        }
+        Self { progress: &Silent, patience: Patience::default() }
     }
 }
 
 /// Calls a tool by name.
 pub fn call(
     app: &App,
-    caller: &Caller,
+    rights: &Rights,
     name: &str,
     arguments: Value,
     around: &Call<'_>,
 ) -> Result<Output> {
     // A name from the table: what a caller wrote does not go to the log.
     let known = TABLE.iter().find(|entry| entry.name == name).map_or("method", |entry| entry.name);
-    let span = tracing::info_span!("tool", name = known, caller = caller.role());
+    let span = tracing::info_span!("tool", name = known, caller = rights.role().as_str());
     let _entered = span.enter();
     let started = Instant::now();
-    let cx = Cx {
-        app,
-        caller,
-        author: around.author,
-        progress: around.progress,
-        patience: &around.patience,
-    };
-    let (label, result) = dispatch(&cx, name, arguments, around.toolsets);
+    let cx = Cx { app, rights, progress: around.progress, patience: &around.patience };
+    let (label, result) = dispatch(&cx, name, arguments);
     let result = result.and_then(|output| within_size(app, output));
     let seconds = started.elapsed().as_secs_f64();
     let outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
-    metrics::counter!(metric::TOOL_CALLS, "tool" => label, "caller" => caller.role(), "outcome" => outcome)
+    metrics::counter!(metric::TOOL_CALLS, "tool" => label, "caller" => rights.role().as_str(), "outcome" => outcome)
         .increment(1);
     metrics::histogram!(metric::TOOL_SECONDS, "tool" => label).record(seconds);
     match &result {
@@ -72,33 +58,27 @@ pub fn call(
 }
 
 /// The metric's label is one of a closed set: a caller cannot make new time series.
-fn dispatch(
-    cx: &Cx<'_>,
-    name: &str,
-    arguments: Value,
-    toolsets: Toolsets,
-) -> (&'static str, Result<Output>) {
+fn dispatch(cx: &Cx<'_>, name: &str, arguments: Value) -> (&'static str, Result<Output>) {
     let Some(entry) = TABLE.iter().find(|entry| entry.name == name) else {
-        return ("method", run_method(cx, name, arguments, toolsets));
+        return ("method", run_method(cx, name, arguments));
     };
-    if !may_use(entry, cx, toolsets) {
+    if !may_use(entry, cx.rights) {
         return (entry.name, Err(no_such_tool(name)));
     }
     (entry.name, prepare(entry, arguments).and_then(|arguments| (entry.run)(arguments, cx)))
 }
 
-pub(super) fn may_use(entry: &Entry, cx: &Cx<'_>, toolsets: Toolsets) -> bool {
-    toolsets.with(&cx.app.config.toolsets).has(entry.toolset)
-        && (entry.access == Access::Everyone || cx.caller.is_owner())
+pub(super) fn may_use(entry: &Entry, rights: &Rights) -> bool {
+    rights.may(Right::Use(entry.toolset)) && rights.may(entry.right)
 }
 
 /// A page that is a tool: its text, rendered.
-fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> Result<Output> {
-    if !toolsets.with(&cx.app.config.toolsets).has(Toolset::Vault) {
+fn run_method(cx: &Cx<'_>, name: &str, arguments: Value) -> Result<Output> {
+    if !cx.rights.may(Right::Use(Toolset::Vault)) {
         return Err(no_such_tool(name));
     }
     let looked = cx.app.await_first_look();
-    let method = cx.app.method(name, &cx.view())?.ok_or_else(|| match looked {
+    let method = cx.app.method(name, cx.rights)?.ok_or_else(|| match looked {
         true => no_such_tool(name),
         false => Error::not_found(format!(
             "{}; the notes are still being read, so try again in a moment",
@@ -106,7 +86,7 @@ fn run_method(cx: &Cx<'_>, name: &str, arguments: Value, toolsets: Toolsets) -> 
         )),
     })?;
     let arguments = arguments::accept(object(arguments)?, &method.schema(), Blank::NotGiven)?;
-    let text = cx.app.run_method(&method, &arguments, &cx.view())?;
+    let text = cx.app.run_method(&method, &arguments, cx.rights)?;
     Ok(Output { text, aside: None, structured: None })
 }
 

@@ -2,50 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{Cx, Effect, TABLE, Toolset, door::may_use};
+use super::{Effect, Right, TABLE, Toolset, door::may_use};
 use crate::{
-    app::{App, methods::INITIALIZE},
-    config,
-    domain::{Caller, Patience, Result, Silent},
+    app::{App, methods::INITIALIZE, rights::Rights},
+    domain::Result,
 };
-
-/// A set of toolsets, as the config and the connection narrow it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Toolsets(u8);
-
-impl Toolsets {
-    pub const ALL: Toolsets = Toolsets(u8::MAX);
-
-    /// Parses `?toolsets=vault,cards`. A repeated name counts once.
-    pub fn parse(list: &str) -> Result<Self> {
-        let mut words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words.try_fold(0, |bits, word| Ok(bits | Self::bit(word.parse()?))).map(Self)
-    }
-
-    pub fn has(self, toolset: Toolset) -> bool {
-        self.0 & Self::bit(toolset) != 0
-    }
-
-    /// What both this connection and the config allow.
-    pub fn with(self, config: &config::Toolsets) -> Self {
-        let on = [
-            (Toolset::Vault, config.vault),
-            (Toolset::Cards, config.cards),
-            (Toolset::Bookmarks, config.bookmarks),
-            (Toolset::Prompts, config.prompts),
-            (Toolset::Market, config.market),
-        ];
-        let allowed = on
-            .iter()
-            .filter(|(_, on)| *on)
-            .fold(0, |bits, (toolset, _)| bits | Self::bit(*toolset));
-        Self(self.0 & allowed)
-    }
-
-    fn bit(toolset: Toolset) -> u8 {
-        1 << (toolset as u8)
-    }
-}
 
 /// A tool as it is told to a client.
 #[derive(Debug, Clone)]
@@ -59,15 +20,8 @@ pub struct Listed {
 }
 
 /// Every tool that this caller may use, the built-in ones in the order of the table.
-pub fn list(
-    app: &App,
-    caller: &Caller,
-    toolsets: Toolsets,
-    author: Option<&str>,
-) -> Result<Vec<Listed>> {
-    let patience = Patience::default();
-    let cx = Cx { app, caller, author, progress: &Silent, patience: &patience };
-    let built_in = TABLE.iter().filter(|entry| may_use(entry, &cx, toolsets)).map(|entry| {
+pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
+    let built_in = TABLE.iter().filter(|entry| may_use(entry, rights)).map(|entry| {
         let input = (entry.input)();
         Listed {
             name: entry.name.into(),
@@ -79,9 +33,9 @@ pub fn list(
         }
     });
     let mut listed: Vec<Listed> = built_in.collect();
-    if toolsets.with(&app.config.toolsets).has(Toolset::Vault) {
+    if rights.may(Right::Use(Toolset::Vault)) {
         app.await_first_look();
-        let methods = app.methods(&cx.view())?;
+        let methods = app.methods(rights)?;
         listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(
             |method| Listed {
                 input: method.schema(),
@@ -94,27 +48,4 @@ pub fn list(
         ));
     }
     Ok(listed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_connection_can_only_narrow() {
-        let narrow = Toolsets::parse("vault, cards").unwrap();
-        let config = config::Toolsets { cards: false, ..Default::default() };
-        assert!(narrow.with(&config).has(Toolset::Vault));
-        assert!(!narrow.with(&config).has(Toolset::Cards));
-        assert!(!narrow.with(&config).has(Toolset::Prompts));
-        assert!(Toolsets::parse("vault,kitchen").is_err());
-    }
-
-    #[test]
-    fn a_repeated_toolset_counts_once() {
-        let once = Toolsets::parse("vault").unwrap();
-        for list in ["vault,vault", "vault, vault,vault", ",vault,,vault"] {
-            assert_eq!(Toolsets::parse(list).unwrap(), once, "{list}");
-        }
-    }
 }

@@ -18,42 +18,24 @@ mod prompts;
 pub mod schema;
 mod vault;
 
+pub use crate::{app::rights::Right, domain::Toolset};
 pub use door::{Call, call};
-pub use listing::{Listed, Toolsets, list};
+pub use listing::{Listed, list};
 
 use arguments::Blank;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    app::{App, view::View},
-    domain::{Caller, Patience, Progress, Result, query::words},
+    app::{App, rights::Rights},
+    domain::{Patience, Progress, Result, query::words},
 };
-
-words!(
-    /// Tools that are switched on and off together.
-    Toolset, "toolset", {
-        Vault = "vault",
-        Cards = "cards",
-        Bookmarks = "bookmarks",
-        Prompts = "prompts",
-        Market = "market",
-    }
-);
 
 words!(
     /// How the text of an answer is written: for a model to read, or as the JSON of the structured
     /// content, for clients that parse the text.
     Format, "format", { Text = "text", Json = "json" }
 );
-
-/// Who may use a tool. For anybody else it does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Everybody; what they see of the library is filtered.
-    Everyone,
-    Owner,
-}
 
 /// What a call changes, told to clients as annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,18 +56,10 @@ pub enum Effect {
 /// What a tool sees of the world while it runs.
 pub struct Cx<'a> {
     pub app: &'a App,
-    pub caller: &'a Caller,
-    /// Only this author's notes (`/_system/mcp/{username}`).
-    pub author: Option<&'a str>,
+    /// What the request may see and do.
+    pub rights: &'a Rights,
     pub progress: &'a dyn Progress,
     pub patience: &'a Patience,
-}
-
-impl<'a> Cx<'a> {
-    /// What this caller sees of the library.
-    pub fn view(&self) -> View<'a> {
-        View { caller: self.caller, author: self.author }
-    }
 }
 
 /// What a tool answers: facts for programs, and the same facts as text.
@@ -103,7 +77,8 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
     const TOOLSET: Toolset;
-    const ACCESS: Access;
+    /// What a request must be allowed. Without it, the tool does not exist for the caller.
+    const RIGHT: Right;
     const EFFECT: Effect;
     /// What `null` and an empty text mean in the arguments.
     const BLANK: Blank = Blank::NotGiven;
@@ -126,7 +101,7 @@ pub struct Entry {
     pub name: &'static str,
     pub title: &'static str,
     pub toolset: Toolset,
-    pub access: Access,
+    pub right: Right,
     pub effect: Effect,
     blank: Blank,
     input: fn() -> schema::Input,
@@ -139,7 +114,7 @@ const fn entry<T: Tool>() -> Entry {
         name: T::NAME,
         title: T::TITLE,
         toolset: T::TOOLSET,
-        access: T::ACCESS,
+        right: T::RIGHT,
         effect: T::EFFECT,
         blank: T::BLANK,
         input: schema::input::<T>,

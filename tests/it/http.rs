@@ -121,24 +121,6 @@ fn toolsets_narrow_a_connection() {
 }
 
 #[test]
-fn an_authors_address_shows_that_author() {
-    let home = Home::new();
-    home.note("a.md", "---\nfree: true\nauthor: ann\nmcp_method: ann-says\n---\nHello\n")
-        .note("b.md", "---\nfree: true\nauthor: bob\nmcp_method: bob-says\n---\nHello\n");
-    home.say(&["doctor"]);
-    let server = home.serve();
-    let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    for (plain, slash) in
-        [("/_system/mcp", "/_system/mcp/"), ("/_system/mcp/ann", "/_system/mcp/ann/")]
-    {
-        let [plain, slash] = [plain, slash].map(|path| server.send("POST", path, &[], list));
-        assert_eq!((plain.status, &plain.body), (slash.status, &slash.body));
-    }
-    let names = names(&server.send("POST", "/_system/mcp/ann", &[], list).json());
-    assert!(names.contains(&"ann-says".to_owned()) && !names.contains(&"bob-says".to_owned()));
-}
-
-#[test]
 fn batches_are_answered_in_order() {
     let server = library().serve();
     let answer = server

@@ -13,6 +13,7 @@ mod answers;
 mod architecture;
 mod ask;
 mod attacks;
+mod authors;
 mod bad_input;
 mod bookmark_model;
 mod bookmarks;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Project, project};
 use crate::{
-    app::{App, oss::Summary, view::View},
+    app::{App, oss::Summary, rights::Rights},
     domain::{Bookmark, Error, Filters, Kind, Pid, Result},
     search::{self, Found, Options},
     text::{Analyser, Mode, is_stop_word, lang},
@@ -107,12 +107,12 @@ struct Candidate {
 }
 
 impl App {
-    pub fn recommend(&self, wanted: &Wanted, view: &View<'_>) -> Result<Recommended> {
+    pub fn recommend(&self, wanted: &Wanted, rights: &Rights) -> Result<Recommended> {
         wanted.check()?;
         let mut notes = Vec::new();
         let mut candidates: HashMap<Pid, Candidate> = HashMap::new();
         for (need, question) in wanted.questions() {
-            let answer = self.fitting(question, view)?;
+            let answer = self.fitting(question, rights)?;
             for note in answer.notes() {
                 // That a word of a need is unknown is no news to who wrote it.
                 if answer.words_only.is_some() && !notes.contains(&note) {
@@ -135,7 +135,7 @@ impl App {
             }
         }
         if !wanted.needs.is_empty() && !candidates.is_empty() {
-            for found in self.fitting(&wanted.context, view)?.results {
+            for found in self.fitting(&wanted.context, rights)?.results {
                 if let Some(known) = candidates.get_mut(&found.pid) {
                     known.score += CONTEXT * found.relevance;
                 }
@@ -146,7 +146,7 @@ impl App {
         let mut ordered: Vec<Candidate> = candidates.into_values().collect();
         ordered.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.found.pid.cmp(&b.found.pid)));
         for candidate in ordered {
-            let Some((fit, score)) = self.fit(candidate, wanted, view)? else { continue };
+            let Some((fit, score)) = self.fit(candidate, wanted, rights)? else { continue };
             // Several bookmarks of one tool are one recommendation with several sources.
             if let What::Tool { project, bookmarks, .. } = &fit.what {
                 if let Some(at) = tools.get(&project.name.to_lowercase()) {
@@ -171,17 +171,17 @@ impl App {
         }
         let mut fits: Vec<Fit> = fits.into_iter().map(|(fit, _)| fit).collect();
         let mut reasons: Vec<String> = fits.iter().map(|fit| fit.reason.clone()).collect();
-        notes.extend(self.reword(&mut reasons, &wanted.context, view.caller));
+        notes.extend(self.reword(&mut reasons, &wanted.context, rights));
         for (fit, reason) in fits.iter_mut().zip(reasons) {
             fit.reason = reason;
         }
         Ok(Recommended { fits, notes })
     }
 
-    fn fitting(&self, question: &str, view: &View<'_>) -> Result<search::Answer> {
+    fn fitting(&self, question: &str, rights: &Rights) -> Result<search::Answer> {
         let mut filters =
             Filters { kinds: vec![Kind::Bookmark, Kind::Page, Kind::Card], ..Filters::default() };
-        view.narrow(&mut filters);
+        rights.narrow(&mut filters);
         let mut options = Options::new(&filters);
         options.limit = LOOKED_AT;
         // The words are somebody's description: nothing in them is query syntax.
@@ -208,7 +208,7 @@ impl App {
         &self,
         candidate: Candidate,
         wanted: &Wanted,
-        view: &View<'_>,
+        rights: &Rights,
     ) -> Result<Option<(Fit, f32)>> {
         let Candidate { found, bookmark, said, mut needs, mut score } = candidate;
         needs.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -231,7 +231,7 @@ impl App {
                 (self.saved(bookmark)?, url, source)
             }
             None => {
-                if self.open_pid(found.pid, view)?.is_none() {
+                if self.open_pid(found.pid, rights)?.is_none() {
                     return Ok(None);
                 }
                 let what = What::Note {

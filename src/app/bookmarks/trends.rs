@@ -2,7 +2,8 @@
 
 use crate::{
     app::App,
-    domain::{Bookmark, Caller, Pid, Result, Timestamp, query::words},
+    app::rights::Rights,
+    domain::{Bookmark, Pid, Result, Timestamp, query::words},
     store::bookmarks::{Counted, Tally, Window},
 };
 
@@ -68,7 +69,7 @@ impl App {
         period: Period,
         category: Option<String>,
         as_of: Timestamp,
-        caller: &Caller,
+        rights: &Rights,
     ) -> Result<Trends> {
         let from = as_of.plus_days(-period.days());
         let window =
@@ -98,7 +99,7 @@ impl App {
             notes: Vec::new(),
         };
         let mut words = [trends.plain_summary()];
-        trends.notes.extend(self.reword(&mut words, &trends.facts(), caller));
+        trends.notes.extend(self.reword(&mut words, &trends.facts(), rights));
         let [summary] = words;
         trends.summary = summary;
         Ok(trends)

@@ -9,8 +9,11 @@ use serde::Deserialize;
 
 use super::recommend::covered;
 use crate::{
-    app::App,
-    domain::{Caller, Error, Result},
+    app::{
+        App,
+        rights::{Right, Rights},
+    },
+    domain::{Error, Result},
     llm::{self, Provider, Request},
 };
 
@@ -31,9 +34,9 @@ impl App {
         &self,
         texts: &mut [String],
         facts: &str,
-        caller: &Caller,
+        rights: &Rights,
     ) -> Option<String> {
-        let provider = self.provider_for(caller).filter(|_| !texts.is_empty())?;
+        let provider = self.provider_for(rights).filter(|_| !texts.is_empty())?;
         match write(provider.as_ref(), texts, facts) {
             Ok(0) => None,
             Ok(kept) => Some(format!(
@@ -42,7 +45,7 @@ impl App {
             )),
             Err(error) => {
                 tracing::warn!(?error, "worded without the language model");
-                let cause = match caller.is_owner() {
+                let cause = match rights.may(Right::Causes) {
                     true => format!(": {error}"),
                     false => String::new(),
                 };

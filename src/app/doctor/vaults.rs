@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::{
-    app::{App, methods::OWNER, vaults::NO_VAULT},
+    app::{App, vaults::NO_VAULT},
     domain::Result,
     markdown::template::{self, Part},
     store::pages::{PageRow, Skipped, VaultProblem, VaultRow},
@@ -57,7 +57,7 @@ impl App {
         let Ok(file) = self.sources.page_text(row) else { return Vec::new() };
         let missing = template::parse(&file.text).into_iter().filter_map(|part| match part {
             Part::Note { path, heading, default: None, whole } => {
-                let error = self.section_text(path, heading, &OWNER).err()?;
+                let error = self.section_text(path, heading, &self.owner()).err()?;
                 Some(Finding::wrong(
                     format!("`{}` includes `{whole}`, which cannot be found: {}", row.path, error.message),
                     "mend the path or the heading, or give it a default: `{{note:PATH#Heading|text}}`",

@@ -5,9 +5,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    app::{App, methods::INITIALIZE, page::Cursor, view::View},
+    app::{
+        App,
+        methods::INITIALIZE,
+        page::Cursor,
+        rights::{Right, Rights},
+    },
     domain::{
-        Error, Result,
+        Error, Kind, Result,
         prompt::{Argument, Message},
     },
     store::prompts::{Stored, not_found},
@@ -28,11 +33,6 @@ pub struct Rendered {
     pub messages: Vec<Message>,
 }
 
-/// The user's own prompts are for the owner.
-fn is_owner(view: &View<'_>) -> bool {
-    view.caller.is_owner() && view.author.is_none()
-}
-
 /// A prompt of a list that is ordered by name.
 fn named<'a>(library: &'a [Arc<Stored>], name: &str) -> Option<&'a Arc<Stored>> {
     let at = library.binary_search_by(|stored| stored.prompt.name.as_str().cmp(name)).ok()?;
@@ -40,8 +40,12 @@ fn named<'a>(library: &'a [Arc<Stored>], name: &str) -> Option<&'a Arc<Stored>> 
 }
 
 impl App {
-    fn visible_prompts(&self, view: &View<'_>) -> Result<Arc<[Arc<Stored>]>> {
-        if is_owner(view) { self.prompts.all() } else { self.prompts.shared() }
+    fn visible_prompts(&self, rights: &Rights) -> Result<Arc<[Arc<Stored>]>> {
+        match rights {
+            rights if rights.may(Right::Read(Kind::Prompt)) => self.prompts.all(),
+            rights if rights.may(Right::SharedPrompts) => self.prompts.shared(),
+            _ => Ok(Arc::default()),
+        }
     }
 
     /// One page of the prompts for this caller, by name.
@@ -49,11 +53,11 @@ impl App {
         &self,
         cursor: Option<String>,
         most: usize,
-        view: &View<'_>,
+        rights: &Rights,
     ) -> Result<(Vec<Offered>, Option<String>)> {
         let after = Cursor::read(cursor)?.0;
         let is_after = |name: &str| after.as_deref().is_none_or(|after| name > after);
-        let library = self.visible_prompts(view)?;
+        let library = self.visible_prompts(rights)?;
         // Ordered by name already: only the page itself is copied.
         let from = library.partition_point(|stored| !is_after(&stored.prompt.name));
         let own = library[from..].iter().take(most + 1).map(|stored| Offered {
@@ -64,7 +68,7 @@ impl App {
         });
         let mut offered: Vec<Offered> = own.collect();
         self.await_first_look();
-        for method in self.methods(view)? {
+        for method in self.methods(rights)? {
             let taken = || named(&library, &method.name).is_some();
             if method.name != INITIALIZE && is_after(&method.name) && !taken() {
                 offered.push(Offered {
@@ -87,24 +91,25 @@ impl App {
         &self,
         name: &str,
         arguments: &Map<String, Value>,
-        view: &View<'_>,
+        rights: &Rights,
     ) -> Result<Rendered> {
-        let owner = is_owner(view);
-        let own = match owner {
+        let is_own = rights.may(Right::Read(Kind::Prompt));
+        let stored = match is_own {
             true => self.prompts.find(name)?,
-            false => named(&self.prompts.shared()?, name).cloned(),
+            false => named(&self.visible_prompts(rights)?, name).cloned(),
         };
-        if let Some(stored) = own {
-            let notes = |path: &str, heading: Option<&str>| self.section_text(path, heading, view);
+        if let Some(stored) = stored {
+            let notes =
+                |path: &str, heading: Option<&str>| self.section_text(path, heading, rights);
             let messages = super::render(&stored.prompt, arguments, &notes)?;
             // A disk that cannot take what was typed is no reason to withhold the prompt.
-            if owner && let Err(error) = self.prompts.remember(name, arguments) {
+            if is_own && let Err(error) = self.prompts.remember(name, arguments) {
                 tracing::warn!(?error, "could not remember the values of a prompt");
             }
             return Ok(Rendered { description: stored.prompt.description.clone(), messages });
         }
         self.await_first_look();
-        let Some(method) = self.method(name, view)? else { return Err(not_found(name)) };
+        let Some(method) = self.method(name, rights)? else { return Err(not_found(name)) };
         if let Some(unknown) =
             arguments.keys().find(|key| !method.arguments.iter().any(|known| known.name == **key))
         {
@@ -112,7 +117,7 @@ impl App {
                 "unknown argument `{unknown}` of the prompt `{name}`"
             )));
         }
-        let text = self.run_method(&method, arguments, view)?;
+        let text = self.run_method(&method, arguments, rights)?;
         Ok(Rendered { description: Some(method.description), messages: vec![Message::user(text)] })
     }
 }

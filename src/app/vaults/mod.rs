@@ -5,7 +5,11 @@ mod reading;
 
 use std::path::{Path, PathBuf};
 
-use super::{App, sources::Sources, view::View};
+use super::{
+    App,
+    rights::{Right, Rights},
+    sources::Sources,
+};
 use crate::{
     domain::{Error, Kind, Result},
     store::pages::{PageRow, VaultProblem, VaultRow},
@@ -116,8 +120,8 @@ impl App {
 
     /// What the owner has to know of the library beside an answer: that there is nothing in it yet,
     /// or that a vault could not be read.
-    pub fn notices(&self, view: &View<'_>) -> Result<Vec<String>> {
-        if !view.caller.is_owner() {
+    pub fn notices(&self, rights: &Rights) -> Result<Vec<String>> {
+        if !rights.may(Right::LibraryState) {
             return Ok(Vec::new());
         }
         match self.is_empty_library()? {
@@ -127,8 +131,8 @@ impl App {
     }
 
     /// Refuses, with what to do, when the owner asks for an item of a library that has none.
-    pub fn require_notes(&self, view: &View<'_>) -> Result<()> {
-        match view.caller.is_owner() && self.is_empty_library()? {
+    pub fn require_notes(&self, rights: &Rights) -> Result<()> {
+        match rights.may(Right::LibraryState) && self.is_empty_library()? {
             true => Err(Error::invalid_params(NO_VAULT)),
             false => Ok(()),
         }

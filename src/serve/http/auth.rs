@@ -10,12 +10,12 @@ use axum::{
 };
 use percent_encoding::percent_decode_str;
 
-use super::{Site, connections::Connection, refuse};
+use super::{Site, connections::Connection, hold, refuse};
 use crate::{
+    app::App,
     config::Anonymous,
-    domain::{Caller, Error, Result},
+    domain::{Author, Caller, Error, Result, Toolsets},
     serve::mcp::{Identity, Link},
-    tools::Toolsets,
 };
 
 pub async fn identify(State(site): State<Site>, mut request: Request, next: Next) -> Response {
@@ -26,19 +26,21 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
         Ok(None) => Ok(anonymous(app.config.server.anonymous).map(|caller| {
             let address = connection.as_ref().map(|connection| connection.address);
             let identity = address.map_or(Identity::Process, Identity::Address);
-            Link { identity, ..Link::of(caller) }
+            Link { identity, ..Link::of(app.rights(caller)) }
         })),
         // The store blocks.
-        Ok(Some(secret)) => tokio::task::spawn_blocking(move || app.token_of(&secret))
-            .await
-            .unwrap_or_else(|error| {
+        Ok(Some(secret)) => {
+            let store = app.clone();
+            let token = tokio::task::spawn_blocking(move || store.token_of(&secret)).await;
+            let token = token.unwrap_or_else(|error| {
                 Err(Error::internal("could not check the token").with_source(error))
-            })
-            .map(|token| {
+            });
+            token.map(|token| {
                 let token = token?;
                 let identity = Identity::Token(token.id);
-                Some(Link { identity, ..Link::of(token.caller()) })
-            }),
+                Some(Link { identity, ..Link::of(app.rights(token.caller())) })
+            })
+        }
     };
     let link = match link {
         Ok(Some(link)) => link,
@@ -54,10 +56,15 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
     if let (Identity::Token(_), Some(connection)) = (&link.identity, &connection) {
         connection.set_known();
     }
-    match narrowed(link, request.uri()) {
-        Ok(link) => request.extensions_mut().insert(link),
+    let link = match narrowed(link, request.uri()) {
+        Ok(link) => link,
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
     };
+    let link = match confined(app, link, request.uri()).await {
+        Ok(link) => link,
+        Err(refused) => return *refused,
+    };
+    request.extensions_mut().insert(link);
     next.run(request).await
 }
 
@@ -97,21 +104,54 @@ pub fn unauthorized() -> Response {
     response
 }
 
-/// Adds what the address asks for: `?toolsets=vault,cards`, `?method=NAME`,
-/// `/_system/mcp/{username}`.
+/// Adds what the query of the address asks for: `?toolsets=vault,cards`, `?method=NAME`.
 fn narrowed(mut link: Link, uri: &Uri) -> Result<Link> {
     for (key, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
         match key.as_ref() {
-            "toolsets" => link.toolsets = Toolsets::parse(&value)?,
+            "toolsets" => link.rights = link.rights.within(Toolsets::parse(&value)?),
             "method" => link.method = Some(value.into_owned()),
             _ => {}
         }
     }
-    link.author = uri
-        .path()
-        .strip_prefix("/_system/mcp/")
-        .map(|name| name.trim_end_matches('/'))
-        .filter(|name| !name.is_empty())
-        .map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned());
     Ok(link)
+}
+
+/// Confines a request under `/_system/mcp/{username}` to that author. An author of whom the caller
+/// sees no page is unknown, which is 404 whatever the transport.
+async fn confined(
+    app: Arc<App>,
+    mut link: Link,
+    uri: &Uri,
+) -> std::result::Result<Link, Box<Response>> {
+    let name = uri.path().strip_prefix("/_system/mcp/").map(|name| name.trim_end_matches('/'));
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(link) };
+    let name = percent_decode_str(name).decode_utf8_lossy();
+    let unknown = || {
+        let short: String = name.chars().take(100).collect();
+        Error::not_found(format!(
+            "no note here has the author `{short}`; the address without an author is /_system/mcp"
+        ))
+    };
+    let refused = |status, error: &Error| Err(Box::new(refuse(status, error)));
+    let Some(author) = Author::new(&name) else {
+        return refused(StatusCode::NOT_FOUND, &unknown());
+    };
+    link.rights = link.rights.confined_to(author);
+    let rights = link.rights.clone();
+    let known = tokio::task::spawn_blocking(move || app.knows_author(&rights)).await;
+    let known = known.unwrap_or_else(|error| {
+        Err(Error::internal("could not look for the author").with_source(error))
+    });
+    match known {
+        Ok(Some(true)) => Ok(link),
+        Ok(Some(false)) => refused(StatusCode::NOT_FOUND, &unknown()),
+        Ok(None) => Err(Box::new(hold::busy(&Error::limit(
+            "the notes are still being read; try again in a moment",
+        )))),
+        Err(error) => {
+            tracing::error!(error = ?error, "could not look for an author");
+            let error = Error::internal("could not look for the author; the server's log says why");
+            refused(StatusCode::INTERNAL_SERVER_ERROR, &error)
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    app::rights::Right,
     config,
     domain::{Error, Result},
     serve::mcp::{Identity, Link},
@@ -31,7 +32,7 @@ pub struct Visitor {
 
 impl Visitor {
     pub fn of(link: &Link) -> Self {
-        Self { identity: link.identity.clone(), owner: link.caller.is_owner() }
+        Self { identity: link.identity.clone(), owner: link.rights.may(Right::ReservedCapacity) }
     }
 
     /// Whether both are one caller. Callers without a token are alike wherever they call from: an

@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{Site, refuse};
-use crate::{domain::Error, serve::mcp::Link, telemetry};
+use crate::{app::rights::Right, domain::Error, serve::mcp::Link, telemetry};
 
 pub async fn alive() -> &'static str {
     "ok\n"
@@ -28,7 +28,7 @@ pub async fn ready(State(site): State<Site>) -> Response {
 }
 
 pub async fn metrics(Extension(link): Extension<Link>) -> Response {
-    if !link.caller.is_owner() {
+    if !link.rights.may(Right::Metrics) {
         return refuse(
             StatusCode::UNAUTHORIZED,
             &Error::invalid_request("Unauthorized: metrics are for the owner; send an owner token"),

@@ -75,10 +75,11 @@ impl Site {
             .disable_allowed_hosts()
             .with_max_request_body_bytes(config.limits.body_bytes)
             .with_cancellation_token(closing.child_token());
+        let stranger = Link::of(app.rights(Caller::Anonymous));
         let hub = Hub::new(app);
         let shared = hub.clone();
         let streamable = StreamableHttpService::new(
-            move || Ok(Handler::new(shared.clone(), Link::of(Caller::Anonymous))),
+            move || Ok(Handler::new(shared.clone(), stranger.clone())),
             sessions.clone(),
             settings,
         );

@@ -24,7 +24,7 @@ pub async fn show(
     if method != Method::GET || uri.path() == "/" {
         return nothing();
     }
-    let permit = match site.hub.permit(&link.caller).await {
+    let permit = match site.hub.permit(&link.rights).await {
         Ok(permit) => permit,
         Err(error) => return hold::busy(&error),
     };
@@ -51,10 +51,10 @@ pub async fn show(
 }
 
 fn render(app: &App, link: &Link, path: String) -> Result<String> {
-    let view = link.view();
+    let rights = &link.rights;
     let reference = NoteRef { href: Some(path), ..NoteRef::default() };
-    let opened = app.open_note(&reference, &view)?;
-    let links = Links::new(app, view, opened.page.as_ref())?;
+    let opened = app.open_note(&reference, rights)?;
+    let links = Links::new(app, rights, opened.page.as_ref())?;
     let body = opened.text.get(opened.note.body..).unwrap_or_default();
     let body = opened.note.html(body, &links)?;
     // One pass: what a title or a note says is never read as a placeholder.

@@ -26,8 +26,8 @@ use super::{
     prompts, resources,
 };
 use crate::{
-    app::{App, page::Cursor},
-    domain::{Code, Error, Patience, Progress, Result, Silent},
+    app::{App, page::Cursor, rights::Right},
+    domain::{Code, Error, Kind, Patience, Progress, Result, Silent, Toolset},
     tools::{self, Effect, Listed, Output},
 };
 
@@ -59,7 +59,7 @@ impl Handler {
     ) -> std::result::Result<T, ErrorData> {
         let limits = &self.hub.app.config.limits;
         let (link, app) = (self.link(context), self.hub.app.clone());
-        let permit = self.hub.permit(&link.caller).await.map_err(error_data)?;
+        let permit = self.hub.permit(&link.rights).await.map_err(error_data)?;
         let time = Duration::from_secs(limits.request_seconds);
         let patience = Patience::until(Instant::now() + time);
         let (progress, reporting) = reporter(context);
@@ -113,7 +113,7 @@ impl ServerHandler for Handler {
         let mut config = ServerConfig::new(capabilities.build());
         config.server_info = Implementation::new("notewell", env!("CARGO_PKG_VERSION"));
         config.server_info.title = Some("Notewell".into());
-        config.instructions = Some(self.hub.app.greeting(&self.link.caller, None));
+        config.instructions = Some(self.hub.app.greeting(&self.link.rights, None));
         config
     }
 
@@ -125,8 +125,8 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
-        result.capabilities = for_caller(result.capabilities, &self.hub.app, &link);
-        result.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
+        result.capabilities = for_caller(result.capabilities, &link);
+        result.instructions = Some(self.hub.app.greeting(&link.rights, link.method.as_deref()));
         let lists = self.hub.lists(&link).await;
         *self.lists.lock().unwrap_or_else(PoisonError::into_inner) = lists;
         Ok(result)
@@ -138,8 +138,8 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<DiscoverResult, ErrorData> {
         let link = self.link(&context);
         let mut info = self.get_info();
-        info.capabilities = for_caller(info.capabilities, &self.hub.app, &link);
-        info.instructions = Some(self.hub.app.greeting(&link.caller, link.method.as_deref()));
+        info.capabilities = for_caller(info.capabilities, &link);
+        info.instructions = Some(self.hub.app.greeting(&link.rights, link.method.as_deref()));
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
@@ -163,7 +163,7 @@ impl ServerHandler for Handler {
         let (tools, next) = self
             .run(&context, move |app, link, _, _| {
                 let from = Cursor::read(cursor(request))?;
-                let all = tools::list(app, &link.caller, link.toolsets, link.author.as_deref())?;
+                let all = tools::list(app, &link.rights)?;
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
@@ -194,9 +194,8 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let result = self
             .run(&context, move |app, link, progress, patience| {
-                let author = link.author.as_deref();
-                let around = tools::Call { toolsets: link.toolsets, author, progress, patience };
-                match tools::call(app, &link.caller, &name, arguments, &around) {
+                let around = tools::Call { progress, patience };
+                match tools::call(app, &link.rights, &name, arguments, &around) {
                     // What fails outside is an answer that the model can read and act on.
                     Err(error) if error.code == Code::Outside => Ok(Err(error)),
                     other => other.map(Ok),
@@ -231,7 +230,7 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<ListPromptsResult, ErrorData> {
         let (offered, next) = self
             .run(&context, move |app, link, _, _| {
-                app.offered_prompts(cursor(request), app.config.limits.page, &link.view())
+                app.offered_prompts(cursor(request), app.config.limits.page, &link.rights)
             })
             .await?;
         let prompts: Vec<Prompt> = offered.into_iter().map(prompts::listed).collect();
@@ -252,7 +251,7 @@ impl ServerHandler for Handler {
         let rendered = self
             .run(&context, move |app, link, _, _| {
                 let arguments = request.arguments.unwrap_or_default();
-                app.render_prompt(&request.name, &arguments, &link.view())
+                app.render_prompt(&request.name, &arguments, &link.rights)
             })
             .await?;
         prompts::rendered(rendered).map(Into::into).map_err(error_data)
@@ -265,7 +264,7 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<ListResourcesResult, ErrorData> {
         let (listed, next) = self
             .run(&context, move |app, link, _, _| {
-                app.resources(cursor(request), app.config.limits.page, &link.view())
+                app.resources(cursor(request), app.config.limits.page, &link.rights)
             })
             .await?;
         let resources: Vec<Resource> = listed.into_iter().map(resources::listed).collect();
@@ -280,9 +279,9 @@ impl ServerHandler for Handler {
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = resources::templates();
+        let templates = resources::templates(&self.link(&context).rights);
         #[cfg(feature = "conformance")]
         let templates = [templates, super::conformance::list_resource_templates()].concat();
         Ok(ListResourceTemplatesResult::with_all_items(templates))
@@ -300,7 +299,7 @@ impl ServerHandler for Handler {
         }
         let wanted = uri.clone();
         let content = self
-            .run(&context, move |app, link, _, _| app.read_resource(&wanted, &link.view()))
+            .run(&context, move |app, link, _, _| app.read_resource(&wanted, &link.rights))
             .await?;
         match content {
             Some(content) => Ok(resources::content(&uri, content).into()),
@@ -317,11 +316,10 @@ impl ServerHandler for Handler {
         if let Some(answer) = super::conformance::complete(&request) {
             return answer;
         }
-        // What was used before is the owner's own business.
         let Reference::Prompt(prompt) = request.r#ref else { return Ok(CompleteResult::default()) };
         let argument = request.argument;
         let mut values = self
-            .run(&context, move |app, link, _, _| match link.caller.is_owner() {
+            .run(&context, move |app, link, _, _| match may_complete(link) {
                 true => app.prompts.complete(&prompt.name, &argument.name, &argument.value),
                 false => Ok(Vec::new()),
             })
@@ -344,7 +342,7 @@ impl ServerHandler for Handler {
             let params = request.params.unwrap_or_else(|| serde_json::json!({}));
             let method = request.method;
             let message = self
-                .run(&context, move |app, link, _, _| match may_change(app, link) {
+                .run(&context, move |app, link, _, _| match may_change(link) {
                     true => change.make(app, params),
                     false => Err(no_such_method(&method)),
                 })
@@ -383,7 +381,7 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<(), ErrorData> {
         let uri = request.uri.clone();
         let visible = self
-            .run(&context, move |app, link, _, _| app.read_resource(&uri, &link.view()))
+            .run(&context, move |app, link, _, _| app.read_resource(&uri, &link.rights))
             .await?
             .is_some();
         #[cfg(feature = "conformance")]
@@ -421,9 +419,14 @@ fn no_such_method(name: &str) -> Error {
     Error::not_found(format!("no method is called `{short}`"))
 }
 
-/// Prompts are changed by the owner, unless the toolset is off.
-fn may_change(app: &App, link: &Link) -> bool {
-    link.caller.is_owner() && link.toolsets.with(&app.config.toolsets).has(tools::Toolset::Prompts)
+/// Whether prompts may be changed over this link.
+fn may_change(link: &Link) -> bool {
+    link.rights.may(Right::Write(Kind::Prompt)) && link.rights.may(Right::Use(Toolset::Prompts))
+}
+
+/// Values are completed from those used before, by whoever may read the prompts.
+fn may_complete(link: &Link) -> bool {
+    link.rights.may(Right::Read(Kind::Prompt))
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
@@ -441,8 +444,8 @@ fn extensions() -> ExtensionCapabilities {
 }
 
 /// The capabilities of one caller: who may not change prompts is not told that one could.
-fn for_caller(mut capabilities: ServerCapabilities, app: &App, link: &Link) -> ServerCapabilities {
-    if !may_change(app, link) {
+fn for_caller(mut capabilities: ServerCapabilities, link: &Link) -> ServerCapabilities {
+    if !may_change(link) {
         capabilities.extensions = None;
     }
     capabilities

@@ -9,9 +9,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::notices::{Lists, Mailbox};
 use crate::{
-    app::{App, view::View},
-    domain::{Caller, Error, Result},
-    tools::Toolsets,
+    app::{
+        App,
+        rights::{Right, Rights, VisiblePages},
+    },
+    domain::{Error, Result},
 };
 
 /// What tells one caller from another, where the same rights are not enough.
@@ -28,28 +30,17 @@ pub enum Identity {
 /// One request's link to its caller.
 #[derive(Debug, Clone)]
 pub struct Link {
-    pub caller: Caller,
+    /// What the request may see and do.
+    pub rights: Rights,
     pub identity: Identity,
-    /// `?toolsets=vault,cards`.
-    pub toolsets: Toolsets,
     /// `?method=NAME`: the page that gives the instructions instead of `initialize`.
     pub method: Option<String>,
-    /// `/_system/mcp/{username}`: one author's notes only.
-    pub author: Option<String>,
 }
 
 impl Link {
-    pub fn owner() -> Self {
-        Self::of(Caller::Owner)
-    }
-
-    pub fn view(&self) -> View<'_> {
-        View { caller: &self.caller, author: self.author.as_deref() }
-    }
-
-    pub fn of(caller: Caller) -> Self {
-        let identity = Identity::Process;
-        Self { caller, identity, toolsets: Toolsets::ALL, method: None, author: None }
+    /// The link of whoever started this process, with these rights.
+    pub fn of(rights: Rights) -> Self {
+        Self { rights, identity: Identity::Process, method: None }
     }
 }
 
@@ -63,15 +54,8 @@ pub struct Hub {
     /// needs memory for a few calls only.
     turns: Arc<Semaphore>,
     mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
-    /// What each audience was last seen to be offered, at a position of the change log.
-    pub(super) lists: Mutex<Vec<(Audience, i64, Lists)>>,
-}
-
-/// Callers who see the same lists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Audience {
-    pub owner: bool,
-    pub author: Option<String>,
+    /// What callers who see the same pages were last seen to be offered, at a position of the change log.
+    pub(super) lists: Mutex<Vec<(VisiblePages, i64, Lists)>>,
 }
 
 /// The right to run one call. It lasts as long as the work does, also when nobody waits for it any
@@ -113,7 +97,7 @@ impl Hub {
 
     /// Admits one call, or refuses it when as many run as may. Waits for the turn of a caller who is
     /// not the owner.
-    pub async fn permit(&self, caller: &Caller) -> Result<Permit> {
+    pub async fn permit(&self, rights: &Rights) -> Result<Permit> {
         let busy = || {
             Error::limit(format!(
                 "as many requests run as `limits.concurrent` ({}) allows; try again in a moment",
@@ -121,7 +105,7 @@ impl Hub {
             ))
         };
         let take = |calls: &Arc<Semaphore>| calls.clone().try_acquire_owned().map_err(|_| busy());
-        if caller.is_owner() {
+        if rights.may(Right::ReservedCapacity) {
             return Ok(Permit { _call: take(&self.calls)?, _guest: None });
         }
         let (guest, call) = (take(&self.guest_calls)?, take(&self.calls)?);

@@ -18,9 +18,9 @@ use rmcp::{
 };
 use tokio::sync::Notify;
 
-use super::link::{Audience, Hub, Link};
+use super::link::{Hub, Link};
 use crate::{
-    app::{App, Event, view::View},
+    app::{App, Event, rights::Rights},
     domain::{Kind, Result},
 };
 
@@ -137,7 +137,7 @@ impl Hub {
     }
 
     fn read_lists(&self, link: &Link) -> Result<Lists> {
-        let audience = Audience { owner: link.caller.is_owner(), author: link.author.clone() };
+        let audience = link.rights.visible_pages();
         let head = self.app.store.items.head()?;
         let mut known = lock(&self.lists);
         if let Some((_, _, lists)) =
@@ -145,10 +145,10 @@ impl Hub {
         {
             return Ok(*lists);
         }
-        let lists = read_lists(&self.app, &link.view())?;
+        let lists = read_lists(&self.app, &link.rights)?;
         // Older positions are of no use to anybody. The owner's prompts may change without one.
         known.retain(|(who, at, _)| *at == head && *who != audience);
-        if !audience.owner && known.len() < MAX_AUDIENCES {
+        if !audience.is_everything() && known.len() < MAX_AUDIENCES {
             known.push((audience, head, lists));
         }
         Ok(lists)
@@ -157,18 +157,18 @@ impl Hub {
     /// Whether a caller may read a resource.
     pub async fn sees(self: &Arc<Self>, link: &Link, uri: &str) -> bool {
         let (app, link, uri) = (self.app.clone(), link.clone(), uri.to_owned());
-        let read = move || app.read_resource(&uri, &link.view()).is_ok_and(|found| found.is_some());
+        let read = move || app.read_resource(&uri, &link.rights).is_ok_and(|found| found.is_some());
         tokio::task::spawn_blocking(read).await.unwrap_or(false)
     }
 }
 
-fn read_lists(app: &App, view: &View<'_>) -> Result<Lists> {
+fn read_lists(app: &App, rights: &Rights) -> Result<Lists> {
     let mut methods = DefaultHasher::new();
-    for method in app.methods(view)? {
+    for method in app.methods(rights)? {
         (method.name, method.title, method.description).hash(&mut methods);
         format!("{:?}", method.arguments).hash(&mut methods);
     }
-    let whole = view.caller.is_owner() && view.author.is_none();
+    let whole = rights.visible_pages().is_everything();
     let mut prompts = methods.clone();
     if whole {
         app.prompts.version()?.hash(&mut prompts);
@@ -180,10 +180,10 @@ fn read_lists(app: &App, view: &View<'_>) -> Result<Lists> {
     } else {
         let mut after = None;
         loop {
-            let rows = app.store.pages.list(after, 1000, !view.caller.is_owner())?;
+            let rows = app.store.pages.list(after, 1000, rights.only_free())?;
             let Some(last) = rows.last() else { break };
             after = Some(last.pid);
-            for row in rows.iter().filter(|row| view.sees(&row.facts.page)) {
+            for row in rows.iter().filter(|row| rights.sees(&row.facts.page)) {
                 (row.pid, &row.vault, &row.path, &row.facts.page.title).hash(&mut resources);
             }
         }

@@ -3,7 +3,10 @@
 use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;
 
-use crate::app::resources::{Content, Listed, TEMPLATES};
+use crate::app::{
+    resources::{self, Content, Listed},
+    rights::Rights,
+};
 
 pub fn listed(listed: Listed) -> Resource {
     let mut resource = Resource::new(listed.uri, listed.name);
@@ -14,15 +17,13 @@ pub fn listed(listed: Listed) -> Resource {
     resource
 }
 
-pub fn templates() -> Vec<ResourceTemplate> {
-    TEMPLATES
-        .iter()
-        .map(|(uri, name, description)| {
-            let mut template = ResourceTemplate::new(*uri, *name);
-            template.description = Some((*description).to_owned());
-            template
-        })
-        .collect()
+pub fn templates(rights: &Rights) -> Vec<ResourceTemplate> {
+    let templates = resources::templates(rights).map(|form| {
+        let mut template = ResourceTemplate::new(form.uri, form.name);
+        template.description = Some(form.description.to_owned());
+        template
+    });
+    templates.collect()
 }
 
 pub fn content(uri: &str, content: Content) -> ReadResourceResult {

@@ -27,11 +27,11 @@ use self::{framing::Frame, replies::Replies};
 use super::{Handler, Hub, Link, message};
 use crate::{
     app::App,
-    domain::{Error, Result, error::Doing},
+    domain::{Error, Result, Toolsets, error::Doing},
 };
 
 /// Serves the owner on stdin and stdout until stdin ends.
-pub async fn serve(app: Arc<App>, toolsets: crate::tools::Toolsets) -> Result<()> {
+pub async fn serve(app: Arc<App>, toolsets: Toolsets) -> Result<()> {
     let (sender, frames) = mpsc::channel(64);
     let most = app.config.limits.body_bytes;
     // A thread of its own: a blocked read of stdin must not hold up the end of the process.
@@ -54,7 +54,8 @@ pub async fn serve(app: Arc<App>, toolsets: crate::tools::Toolsets) -> Result<()
         patience,
         ended: None,
     };
-    let handler = Handler::new(Hub::new(app), Link { toolsets, ..Link::owner() });
+    let link = Link::of(app.owner().within(toolsets));
+    let handler = Handler::new(Hub::new(app), link);
     let running = rmcp::service::serve_directly(handler, transport, None);
     running.waiting().await.doing("serve on stdin and stdout")?;
     Ok(())

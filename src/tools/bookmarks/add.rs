@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     app::bookmarks::{Add, Change},
-    domain::{Result, Timestamp, query::Action},
+    domain::{Kind, Result, Timestamp, query::Action},
     store::bookmarks::Put,
-    tools::{self, Access, Cx, Effect, Tool, Toolset},
+    tools::{self, Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Save a link with the text you have; the page is not fetched. A known link is updated.
@@ -44,7 +44,7 @@ impl Tool for AddBookmark {
     const NAME: &'static str = "add_bookmark";
     const TITLE: &'static str = "Save a bookmark";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Bookmark);
     const EFFECT: Effect = Effect::Sets;
     type Answer = AddAnswer;
 

@@ -6,7 +6,7 @@ use crate::{
     app::App,
     ask::{Candidate, Method, Reply},
     domain::{Kind, Result},
-    tools::{self, Access, Cx, Effect, Format, Tool, Toolset},
+    tools::{self, Cx, Effect, Format, Right, Tool, Toolset},
 };
 
 /// Characters shown of a source; `note_html` has the rest.
@@ -76,12 +76,12 @@ impl Tool for Ask {
     const NAME: &'static str = "ask";
     const TITLE: &'static str = "Ask the library";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const ACCESS: Access = Access::Everyone;
+    const RIGHT: Right = Right::Read(Kind::Page);
     const EFFECT: Effect = Effect::Reads;
     type Answer = AskAnswer;
 
     fn call(self, cx: &Cx<'_>) -> Result<AskAnswer> {
-        let reply = cx.app.ask(&self.question, &cx.view())?;
+        let reply = cx.app.ask(&self.question, cx.rights)?;
         let with_sources = self.include_sources.unwrap_or(true);
         let mut notes = reply.notes.clone();
         notes.extend(nearest(&reply));

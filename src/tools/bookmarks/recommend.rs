@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     app::bookmarks::recommend::{Fit, Wanted, What},
-    domain::Result,
-    tools::{self, Access, Cx, Effect, Format, Tool, Toolset},
+    domain::{Kind, Result},
+    tools::{self, Cx, Effect, Format, Right, Tool, Toolset},
 };
 
 /// Find saved tools, articles and notes that fit a project, each with the reason. Read one with note_html and its match_id.
@@ -56,7 +56,7 @@ impl Tool for Recommend {
     const NAME: &'static str = "recommend";
     const TITLE: &'static str = "Recommend for a project";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const ACCESS: Access = Access::Everyone;
+    const RIGHT: Right = Right::Read(Kind::Page);
     const EFFECT: Effect = Effect::Reads;
     type Answer = RecommendAnswer;
 
@@ -66,7 +66,7 @@ impl Tool for Recommend {
             stack: self.tech_stack.unwrap_or_default(),
             needs: self.needs.unwrap_or_default(),
         };
-        let recommended = cx.app.recommend(&wanted, &cx.view())?;
+        let recommended = cx.app.recommend(&wanted, cx.rights)?;
         Ok(RecommendAnswer {
             recommendations: recommended.fits.into_iter().map(tell).collect(),
             notes: recommended.notes,

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use super::{handle, shorten};
 use crate::{
     app::bookmarks::trends::{Period, Trend, Trends, trend},
-    domain::{Result, Timestamp},
+    domain::{Kind, Result, Timestamp},
     store::bookmarks::Tally,
-    tools::{self, Access, Cx, Effect, Format, Tool, Toolset, vault::search::unknown_category},
+    tools::{self, Cx, Effect, Format, Right, Tool, Toolset, vault::search::unknown_category},
 };
 
 /// Sum up the bookmarks saved in a period: topics, notable posts and new tools, compared with the period before.
@@ -86,7 +86,7 @@ impl Tool for TrendsTool {
     const NAME: &'static str = "trends";
     const TITLE: &'static str = "Sum up what was saved";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Read(Kind::Bookmark);
     const EFFECT: Effect = Effect::Reads;
     type Answer = TrendsAnswer;
 
@@ -100,7 +100,7 @@ impl Tool for TrendsTool {
             notes.extend(unknown_category(cx, category)?);
         }
         let period = self.period.unwrap_or(Period::Week);
-        let trends = cx.app.trends(period, self.category, as_of, cx.caller)?;
+        let trends = cx.app.trends(period, self.category, as_of, cx.rights)?;
         notes.extend(trends.notes.clone());
         Ok(tell(trends, notes))
     }

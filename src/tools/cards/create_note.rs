@@ -4,10 +4,10 @@ use serde::Deserialize;
 use super::{One, moment};
 use crate::{
     domain::{
-        Result,
+        Kind, Result,
         card::{CardType, CheckItem, Color, NewCard, Recurrence, View},
     },
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Create a card: a short note or a checklist. Use it to remember something for the user.
@@ -35,7 +35,7 @@ impl Tool for CreateNote {
     const NAME: &'static str = "create_note";
     const TITLE: &'static str = "Create card";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Card);
     const EFFECT: Effect = Effect::Adds;
     type Answer = One;
 

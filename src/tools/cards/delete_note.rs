@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domain::Result,
-    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+    domain::{Kind, Result},
+    tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Delete a card permanently; toggle_archive only hides it.
@@ -29,7 +29,7 @@ impl Tool for DeleteNote {
     const NAME: &'static str = "delete_note";
     const TITLE: &'static str = "Delete card";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Card);
     const EFFECT: Effect = Effect::Destroys;
     type Answer = Deleted;
 

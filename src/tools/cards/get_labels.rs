@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domain::Result,
-    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+    domain::{Kind, Result},
+    tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
 /// List the labels in use on cards.
@@ -26,7 +26,7 @@ impl Tool for GetLabels {
     const NAME: &'static str = "get_labels";
     const TITLE: &'static str = "List labels";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Read(Kind::Card);
     const EFFECT: Effect = Effect::Reads;
     type Answer = Labels;
 

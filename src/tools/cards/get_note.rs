@@ -3,8 +3,8 @@ use serde::Deserialize;
 
 use super::One;
 use crate::{
-    domain::{Result, card::View},
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    domain::{Kind, Result, card::View},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Read one card with every field and its images.
@@ -18,7 +18,7 @@ impl Tool for GetNote {
     const NAME: &'static str = "get_note";
     const TITLE: &'static str = "Read card";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Read(Kind::Card);
     const EFFECT: Effect = Effect::Reads;
     type Answer = One;
 

@@ -3,9 +3,9 @@ use serde::Deserialize;
 
 use super::Many;
 use crate::{
-    domain::{Result, Timestamp, card::View},
+    domain::{Kind, Result, Timestamp, card::View},
     store::cards::{CardQuery, Images, Order},
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// List cards, pinned first; read one with get_note.
@@ -28,7 +28,7 @@ impl Tool for GetNotes {
     const NAME: &'static str = "get_notes";
     const TITLE: &'static str = "List cards";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Read(Kind::Card);
     const EFFECT: Effect = Effect::Reads;
     type Answer = Many;
 

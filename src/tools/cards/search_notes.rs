@@ -3,9 +3,9 @@ use serde::Deserialize;
 
 use super::Many;
 use crate::{
-    domain::{Error, Result, card::View},
+    domain::{Error, Kind, Result, card::View},
     store::cards::{CardQuery, Order},
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Find cards that contain this exact text, in any case. For other word forms or meaning use
@@ -21,7 +21,7 @@ impl Tool for SearchNotes {
     const NAME: &'static str = "search_notes";
     const TITLE: &'static str = "Search cards";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Read(Kind::Card);
     const EFFECT: Effect = Effect::Reads;
     type Answer = Many;
 

@@ -3,9 +3,9 @@ use serde::Deserialize;
 
 use super::One;
 use crate::{
-    domain::{Result, card::View},
+    domain::{Kind, Result, card::View},
     store::cards::Flag,
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Archive a card, or restore an archived one.
@@ -19,7 +19,7 @@ impl Tool for ToggleArchive {
     const NAME: &'static str = "toggle_archive";
     const TITLE: &'static str = "Archive or restore card";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Card);
     const EFFECT: Effect = Effect::Toggles;
     type Answer = One;
 

@@ -3,9 +3,9 @@ use serde::Deserialize;
 
 use super::One;
 use crate::{
-    domain::{Result, card::View},
+    domain::{Kind, Result, card::View},
     store::cards::Flag,
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Pin a card, or unpin a pinned one.
@@ -19,7 +19,7 @@ impl Tool for TogglePin {
     const NAME: &'static str = "toggle_pin";
     const TITLE: &'static str = "Pin or unpin card";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Card);
     const EFFECT: Effect = Effect::Toggles;
     type Answer = One;
 

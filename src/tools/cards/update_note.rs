@@ -4,10 +4,10 @@ use serde::Deserialize;
 use super::{One, given, moment};
 use crate::{
     domain::{
-        Result,
+        Kind, Result,
         card::{CardChange, CheckItem, Color, Recurrence, Tick, View},
     },
-    tools::{Access, Cx, Effect, Tool, Toolset, arguments::Blank},
+    tools::{Cx, Effect, Right, Tool, Toolset, arguments::Blank},
 };
 
 /// Change only the given fields of a card; null clears a field.
@@ -51,7 +51,7 @@ impl Tool for UpdateNote {
     const NAME: &'static str = "update_note";
     const TITLE: &'static str = "Update card";
     const TOOLSET: Toolset = Toolset::Cards;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Card);
     const EFFECT: Effect = Effect::Sets;
     const BLANK: Blank = Blank::Clears;
     type Answer = One;

@@ -8,7 +8,7 @@ use crate::{
     app::oss::Known,
     domain::{Result, query::words},
     oss::{Report, Target},
-    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+    tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Report whether a Git repository (https URL) is safe to try: score, verdict, build, evidence. A
@@ -77,7 +77,7 @@ impl Tool for OssReport {
     const NAME: &'static str = "oss_report";
     const TITLE: &'static str = "Report on a repository";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::VerifyRepositories;
     const EFFECT: Effect = Effect::Fetches;
     type Answer = OssAnswer;
 

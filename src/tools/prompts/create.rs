@@ -4,10 +4,10 @@ use serde::Deserialize;
 use super::Changed;
 use crate::{
     domain::{
-        Result,
+        Kind, Result,
         prompt::{Argument, Draft, Message},
     },
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Save a reusable prompt with {{placeholders}} or {{name|default}}.
@@ -31,7 +31,7 @@ impl Tool for CreatePrompt {
     const NAME: &'static str = "create_prompt";
     const TITLE: &'static str = "Create a prompt";
     const TOOLSET: Toolset = Toolset::Prompts;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Prompt);
     const EFFECT: Effect = Effect::Adds;
     type Answer = Changed;
 

@@ -3,8 +3,8 @@ use serde::Deserialize;
 
 use super::Changed;
 use crate::{
-    domain::Result,
-    tools::{Access, Cx, Effect, Tool, Toolset},
+    domain::{Kind, Result},
+    tools::{Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Delete a prompt of the user's; a backup is kept.
@@ -18,7 +18,7 @@ impl Tool for DeletePrompt {
     const NAME: &'static str = "delete_prompt";
     const TITLE: &'static str = "Delete a prompt";
     const TOOLSET: Toolset = Toolset::Prompts;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Prompt);
     const EFFECT: Effect = Effect::Destroys;
     type Answer = Changed;
 

@@ -4,10 +4,10 @@ use serde::Deserialize;
 use super::Changed;
 use crate::{
     domain::{
-        Result,
+        Kind, Result,
         prompt::{Argument, Message, Patch},
     },
-    tools::{Access, Cx, Effect, Tool, Toolset, arguments::Blank},
+    tools::{Cx, Effect, Right, Tool, Toolset, arguments::Blank},
 };
 
 /// Change only the given fields of a prompt (as in create_prompt); "" or [] clears one. With newName a built-in prompt is copied.
@@ -32,7 +32,7 @@ impl Tool for UpdatePrompt {
     const NAME: &'static str = "update_prompt";
     const TITLE: &'static str = "Change a prompt";
     const TOOLSET: Toolset = Toolset::Prompts;
-    const ACCESS: Access = Access::Owner;
+    const RIGHT: Right = Right::Write(Kind::Prompt);
     const EFFECT: Effect = Effect::Sets;
     // An empty description clears it; `null` changes nothing.
     const BLANK: Blank = Blank::Clears;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use super::toc_path::TocPath;
 use crate::{
     app::notes::NoteRef,
-    domain::Result,
-    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+    domain::{Kind, Result},
+    tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
 /// How much of a section is shown before an agent decides to read it.
@@ -81,14 +81,14 @@ impl Tool for Expand {
     const NAME: &'static str = "expand";
     const TITLE: &'static str = "Walk a note's outline";
     const TOOLSET: Toolset = Toolset::Vault;
-    const ACCESS: Access = Access::Everyone;
+    const RIGHT: Right = Right::Read(Kind::Page);
     const EFFECT: Effect = Effect::Reads;
     type Answer = Outline;
 
     fn call(self, cx: &Cx<'_>) -> Result<Outline> {
         let reference =
             NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
-        let opened = cx.app.open_note(&reference, &cx.view())?;
+        let opened = cx.app.open_note(&reference, cx.rights)?;
         let outline = &opened.note.outline;
         let section = match &self.toc_path {
             Some(path) if !path.is_empty() => path.find(outline)?,

@@ -7,9 +7,9 @@ use crate::{
         notes::{NoteRef, Opened},
         rendering::Links,
     },
-    domain::{Error, MatchId, Result},
+    domain::{Error, Kind, MatchId, Result},
     text::tokens,
-    tools::{Access, Answer, Cx, Effect, Tool, Toolset},
+    tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
 /// Words of context around a match when the caller does not say.
@@ -88,7 +88,7 @@ impl Tool for NoteHtml {
     const NAME: &'static str = "note_html";
     const TITLE: &'static str = "Read a note";
     const TOOLSET: Toolset = Toolset::Vault;
-    const ACCESS: Access = Access::Everyone;
+    const RIGHT: Right = Right::Read(Kind::Page);
     const EFFECT: Effect = Effect::Reads;
     type Answer = NoteText;
 
@@ -109,13 +109,13 @@ impl Tool for NoteHtml {
         // A match names its note: a caller who has only that has enough.
         let unnamed = reference.is_empty();
         let opened = match match_id {
-            Some(id) if unnamed => cx.app.open_match(id, &cx.view())?,
-            _ => cx.app.open_note(&reference, &cx.view())?,
+            Some(id) if unnamed => cx.app.open_match(id, cx.rights)?,
+            _ => cx.app.open_note(&reference, cx.rights)?,
         };
         let part = match (&self.toc_path, match_id) {
             (Some(path), _) if !path.is_empty() => section(&opened, path)?,
             (_, Some(id)) if id.pid != opened.pid => {
-                return Err(cx.app.match_of_another(id, &opened, &cx.view())?);
+                return Err(cx.app.match_of_another(id, &opened, cx.rights)?);
             }
             (_, Some(id)) => {
                 let window = opened.window(id, context_words)?;
@@ -143,7 +143,7 @@ impl Tool for NoteHtml {
         let content = match format {
             Format::Markdown => markdown,
             Format::Html => {
-                let links = Links::new(cx.app, cx.view(), opened.page.as_ref())?;
+                let links = Links::new(cx.app, cx.rights, opened.page.as_ref())?;
                 opened.note.html(&markdown, &links)?
             }
         };

@@ -13,7 +13,7 @@ use crate::{
     search::{Answer, Found},
     text::tokens,
     tools::{
-        self, Cx,
+        self, Cx, Right,
         bookmarks::{handle, shorten},
     },
 };
@@ -185,13 +185,13 @@ pub struct Results<'a, 'b> {
 
 impl Results<'_, '_> {
     pub fn tell(&self, answer: Answer) -> Result<SearchAnswer> {
-        let view = self.cx.view();
-        let mut notes = match view.caller.is_owner() && self.cx.app.is_empty_library()? {
+        let rights = self.cx.rights;
+        let mut notes = match rights.may(Right::LibraryState) && self.cx.app.is_empty_library()? {
             // Nothing can be missing from a library that has nothing.
             true => Vec::new(),
             false => answer.notes(),
         };
-        notes.extend(self.cx.app.notices(&view)?);
+        notes.extend(self.cx.app.notices(rights)?);
         let mut next = answer.next;
         let mut results = Vec::with_capacity(answer.results.len());
         let mut spent = 0;

@@ -9,7 +9,7 @@ use crate::{
         query::{Action, Sentiment},
     },
     search::{self, Options},
-    tools::{Access, Cx, Effect, Format, Tool, Toolset},
+    tools::{Cx, Effect, Format, Right, Tool, Toolset},
 };
 
 /// Search the whole library by words and meaning, any language. Open a hit with note_html and its match_id. In query: "phrase", -word, label:x, -kind:x and the other filters, before:/after:DATE.
@@ -78,7 +78,7 @@ impl Tool for Search {
     const NAME: &'static str = "search";
     const TITLE: &'static str = "Search the library";
     const TOOLSET: Toolset = Toolset::Vault;
-    const ACCESS: Access = Access::Everyone;
+    const RIGHT: Right = Right::Read(Kind::Page);
     const EFFECT: Effect = Effect::Reads;
     type Answer = SearchAnswer;
 
@@ -101,12 +101,12 @@ impl Tool for Search {
         }
         let query = search::parse(&self.query)?;
         let mut filters = self.filters.unwrap_or_default().check()?;
-        cx.view().narrow(&mut filters);
+        cx.rights.narrow(&mut filters);
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
         let (answer, note) = match self.rerank {
-            Some(true) => cx.app.search_reranked(&query, &options, cx.caller)?,
+            Some(true) => cx.app.search_reranked(&query, &options, cx.rights)?,
             _ => (cx.app.engine.search(&query, &options)?, None),
         };
         let category = filters.category.as_ref().or(query.filters.category.as_ref());
@@ -122,7 +122,9 @@ impl Tool for Search {
 /// Categories are an open set: one that no bookmark has is told, with those that there are.
 pub fn unknown_category(cx: &Cx<'_>, category: &str) -> Result<Option<String>> {
     let known = cx.app.store.bookmarks.categories()?;
-    if !cx.caller.is_owner() || known.iter().any(|(name, _)| name.eq_ignore_ascii_case(category)) {
+    if !cx.rights.may(Right::LibraryState)
+        || known.iter().any(|(name, _)| name.eq_ignore_ascii_case(category))
+    {
         return Ok(None);
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();

@@ -6,9 +6,9 @@ use super::{
     search::{limit, offset},
 };
 use crate::{
-    domain::{Error, Filters, Pid, Result},
+    domain::{Error, Filters, Kind, Pid, Result},
     search::{Like, Options},
-    tools::{Access, Cx, Effect, Format, Tool, Toolset},
+    tools::{Cx, Effect, Format, Right, Tool, Toolset},
 };
 
 /// The most text that is compared; what goes beyond says little more.
@@ -30,14 +30,14 @@ impl Tool for Similar {
     const NAME: &'static str = "similar";
     const TITLE: &'static str = "Find similar items";
     const TOOLSET: Toolset = Toolset::Vault;
-    const ACCESS: Access = Access::Everyone;
+    const RIGHT: Right = Right::Read(Kind::Page);
     const EFFECT: Effect = Effect::Reads;
     type Answer = SearchAnswer;
 
     fn call(self, cx: &Cx<'_>) -> Result<SearchAnswer> {
         let text = self.text.filter(|text| !text.trim().is_empty());
         if text.is_some() || self.pid.is_some() {
-            cx.app.require_notes(&cx.view())?;
+            cx.app.require_notes(cx.rights)?;
         }
         let like = match (&text, self.pid) {
             (Some(text), None) if text.len() > MOST_TEXT => {
@@ -49,7 +49,7 @@ impl Tool for Similar {
             (None, Some(pid)) => {
                 // What one may not see is not a thing to compare with either.
                 cx.app.await_first_look();
-                if cx.app.open_pid(Pid(pid), &cx.view())?.is_none() {
+                if cx.app.open_pid(Pid(pid), cx.rights)?.is_none() {
                     return Err(Error::invalid_params(format!(
                         "there is no item with pid {pid}; `search` gives each item's pid"
                     )));
@@ -60,7 +60,7 @@ impl Tool for Similar {
             (None, None) => return Err(Error::invalid_params("text is required, or pid")),
         };
         let mut filters = Filters::default();
-        cx.view().narrow(&mut filters);
+        cx.rights.narrow(&mut filters);
         let mut options = Options::new(&filters);
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
