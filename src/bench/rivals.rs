@@ -130,7 +130,7 @@ pub fn every_word(question: &str) -> Vec<String> {
     let terms = Analyser::new().terms(question, None, Mode::Query);
     terms
         .into_iter()
-        .filter(|term| !matches!(term.kind, Kind::Form(_) | Kind::Variant | Kind::Part))
+        .filter(|term| !matches!(term.kind, Kind::Form(_) | Kind::Key | Kind::Variant | Kind::Part))
         .map(|term| term.term)
         .filter(|term| seen.insert(term.clone()))
         .collect()

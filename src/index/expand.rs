@@ -9,13 +9,13 @@ use super::census::Census;
 use crate::domain::{Result, error::Doing};
 
 /// Words tried in place of one.
-const MOST: usize = 8;
+const MAX_REPLACEMENTS: usize = 8;
 /// A common beginning has thousands of continuations; the first few hundred of each segment are
 /// enough to choose from.
 const CONTINUATIONS: usize = 512;
-/// Shorter beginnings mean nothing.
+/// Letters of a beginning; a shorter one means nothing.
 const SHORTEST_PREFIX: usize = 3;
-/// Of the word and of what stands in for it: most short words are one letter from another word.
+/// Letters of the word and of its replacement: most shorter words are one letter from another word.
 const SHORTEST_TYPO: usize = 4;
 
 /// How a word was replaced.
@@ -63,6 +63,7 @@ pub(super) fn expand(
         let alike = |other: &String| {
             term.chars().zip(other.chars()).take_while(|(one, two)| one == two).count()
         };
+        found.retain(|other| length > SHORTEST_TYPO || !is_replaced(term, other));
         let most = found.iter().map(alike).max();
         found.retain(|other| Some(alike(other)) == most);
         if !found.is_empty() {
@@ -70,6 +71,13 @@ pub(super) fn expand(
         }
     }
     Ok(None)
+}
+
+/// Whether one letter stands in place of another: in a short word that usually makes another word,
+/// as in `data` and `date`.
+fn is_replaced(term: &str, other: &str) -> bool {
+    term.chars().count() == other.chars().count()
+        && term.chars().zip(other.chars()).filter(|(one, two)| one != two).count() == 1
 }
 
 fn is_unspaced(c: char) -> bool {
@@ -86,7 +94,7 @@ fn collect(
     }
     let mut found: Vec<(String, u64)> = counts.into_iter().collect();
     found.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    found.truncate(MOST);
+    found.truncate(MAX_REPLACEMENTS);
     Ok(found.into_iter().map(|(term, _)| term).collect())
 }
 

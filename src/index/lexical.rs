@@ -21,11 +21,11 @@ use tantivy::{
 
 use super::{
     census::{self, Census},
-    expand::{Expansion, expand},
+    expand::{Expansion, How, expand},
     narrow::{Bits, Cache, Narrowing},
     schema::Fields,
     tally::{Clause, Dictionaries, Heap, Sums},
-    tokens,
+    tokens::{self, QueryTerm},
 };
 use crate::{
     domain::{Result, error::Doing},
@@ -121,13 +121,14 @@ pub(super) fn words(
     let mut missing: Vec<(String, String)> = Vec::new();
     // The typed words of which at least one form occurs: their other forms need no replacing.
     let mut known = HashSet::new();
+    let mut spelt = HashSet::new();
     let asked = tokens::question(text);
     // A word that is asked twice is meant, though not quite twice as much.
-    let mut times: HashMap<String, f32> = HashMap::new();
-    for token in &asked {
-        *times.entry(token.term.clone()).or_default() += 1.0;
+    let mut sums: HashMap<String, f32> = HashMap::new();
+    for QueryTerm { term, weight } in &asked {
+        *sums.entry(term.term.clone()).or_default() += weight;
     }
-    for token in asked {
+    for QueryTerm { term: token, weight } in asked {
         if found.len() >= MOST_LOOKED_AT {
             break;
         }
@@ -148,11 +149,14 @@ pub(super) fn words(
         }
         if !occurs.is_empty() {
             known.insert(typed);
-            let weight = tokens::weight(&token)
-                * times.get(&token.term).map_or(1.0, |times| times.powf(REPEATED));
+            let weight =
+                sums.get(&token.term).map_or(weight, |sum| weight * (sum / weight).powf(REPEATED));
             found.push((most, token.term, weight, occurs));
         } else if token.kind == Kind::Word {
             missing.push((typed, token.term));
+        } else if token.kind == Kind::Key {
+            // The table of word forms has it: it is spelt right and only does not occur.
+            spelt.insert(typed);
         }
     }
     let mut idle = Vec::new();
@@ -166,7 +170,9 @@ pub(super) fn words(
             continue;
         }
         let names: Vec<Field> = weighted.iter().map(|(field, _)| *field).collect();
-        match expand(searcher, &out.census, &names, &term)? {
+        let expanded = expand(searcher, &out.census, &names, &term)?
+            .filter(|(how, _)| *how != How::Typo || !spelt.contains(&typed));
+        match expanded {
             Some((how, instead)) => {
                 for term in &instead {
                     if seen.insert(term.clone()) {

@@ -44,12 +44,22 @@ pub(super) fn language(document: &Document) -> Lang {
     })
 }
 
-/// What a term of a question counts, by how it came about; measured on the judged sets.
-pub(super) fn weight(term: &Term) -> f32 {
+/// A term of a question and what it counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct QueryTerm {
+    pub(super) term: Term,
+    pub(super) weight: f32,
+}
+
+/// The part of a word's weight that its stem keeps where its forms have keys; the keys share the rest.
+const STEM_SHARE: f32 = 0.5;
+
+/// The weight of a term, by how it came about; measured on the judged sets.
+fn weight(term: &Term) -> f32 {
     match term.kind {
         // What is left of `e.g.`, of an initial or of a formula says little by itself.
         Kind::Word if is_letter(&term.term) => 0.3,
-        Kind::Word | Kind::Gram | Kind::Emoji => 1.0,
+        Kind::Word | Kind::Key | Kind::Gram | Kind::Emoji => 1.0,
         // A single character of a word that its pairs say better.
         Kind::Single => 0.5,
         // An alternative: where it matches, the word usually does too.
@@ -57,6 +67,32 @@ pub(super) fn weight(term: &Term) -> f32 {
         Kind::Part => 0.3,
     }
 }
+
+/// Gives every term its weight. A word and the keys of its forms share one weight.
+fn weigh(terms: Vec<Term>) -> Vec<QueryTerm> {
+    let mut weighed: Vec<QueryTerm> = Vec::with_capacity(terms.len());
+    for (at, term) in terms.iter().enumerate() {
+        let own = weight(term);
+        let weight = match term.kind {
+            Kind::Word | Kind::Key => {
+                let same = |other: &&Term| other.kind == Kind::Key && other.range == term.range;
+                // The keys of a word stand directly behind it.
+                let near = &terms[at.saturating_sub(MAX_KEYS)..terms.len().min(at + 1 + MAX_KEYS)];
+                match (term.kind, near.iter().filter(same).count()) {
+                    (_, 0) => own,
+                    (Kind::Word, _) => own * STEM_SHARE,
+                    (_, keys) => own * (1.0 - STEM_SHARE) / keys as f32,
+                }
+            }
+            _ => own,
+        };
+        weighed.push(QueryTerm { term: term.clone(), weight });
+    }
+    weighed
+}
+
+/// Keys that one word has at most.
+const MAX_KEYS: usize = 2;
 
 fn is_letter(term: &str) -> bool {
     let mut chars = term.chars();
@@ -66,16 +102,16 @@ fn is_letter(term: &str) -> bool {
 /// The terms of a question, in order. English and Russian words that only hold a sentence together
 /// are left out, unless there are no others: they match everything and mean nothing. (Japanese ones
 /// are kept: cut into pairs of characters they are part of the words around them.)
-pub(super) fn question(text: &str) -> Vec<Term> {
+pub(super) fn question(text: &str) -> Vec<QueryTerm> {
     let terms = ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, None, Mode::Query));
     let is_filler = |term: &Term| {
         let typed = text.get(term.range.clone()).unwrap_or_default();
         [Lang::English, Lang::Russian].iter().any(|lang| text::is_stop_word(typed, Some(*lang)))
     };
-    match terms.iter().all(is_filler) {
+    weigh(match terms.iter().all(is_filler) {
         true => terms,
         false => terms.into_iter().filter(|term| !is_filler(term)).collect(),
-    }
+    })
 }
 
 /// The terms of a phrase with their distances from the first; several ways to read it where Chinese
@@ -189,6 +225,21 @@ mod tests {
                 terms.into_iter().map(|term| (term.position as usize, term.term)).collect();
             assert_eq!(read(&feed(text, Lang::English)), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_word_shares_its_weight_with_its_keys() {
+        let weights = |text: &str| -> Vec<(String, f32)> {
+            let terms = question(text).into_iter();
+            let words = terms.filter(|asked| matches!(asked.term.kind, Kind::Word | Kind::Key));
+            words.map(|asked| (asked.term.term, asked.weight)).collect()
+        };
+        assert_eq!(weights("mouse"), [("mous".into(), 1.0)]);
+        assert_eq!(weights("mice"), [("mice".into(), 0.5), ("mous".into(), 0.5)]);
+        assert_eq!(weights("дня"), [("дня".into(), 0.5), ("ден".into(), 0.5)]);
+        let left = weights("left");
+        assert_eq!(left.iter().map(|(_, weight)| weight).sum::<f32>(), 1.0, "{left:?}");
+        assert_eq!(weights("東京"), []);
     }
 
     #[test]

@@ -58,6 +58,43 @@ fn every_language_case_is_found() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// A note for every word of `tests/cases/forms.tsv` (language, class, word, form), and a search for
+/// the form: the share that finds the word, by language, and how many of the class `neg` do.
+#[test]
+fn irregular_forms_find_each_other_by_words() {
+    let pairs: Vec<[&str; 4]> = include_str!("../cases/forms.tsv")
+        .lines()
+        .map(|line| line.split('\t').collect::<Vec<_>>().try_into().unwrap())
+        .collect();
+    let home = Home::new();
+    let words: BTreeMap<&str, String> =
+        pairs.iter().enumerate().map(|(at, pair)| (pair[2], format!("n{at}.md"))).collect();
+    for (word, path) in &words {
+        home.note(path, &format!("---\ntitle: zzyzx\n---\n{word}\n"));
+    }
+    home.say(&["index", "--words"]);
+    let mut client = home.stdio();
+    client.initialize();
+    let mut finds = |word: &str, form: &str| {
+        let answer = client.call("search", json!({ "query": form, "limit": 100 }));
+        paths(&answer).contains(&words[word].as_str())
+    };
+    let mut results: BTreeMap<(&str, bool), Vec<(String, bool)>> = BTreeMap::new();
+    for [lang, class, word, form] in &pairs {
+        let found = finds(word, form);
+        let result = results.entry((lang, *class == "neg")).or_default();
+        result.push((format!("{word}/{form}"), found));
+    }
+    for (lang, least, most_wrong) in [("ru", 0.97, 20), ("en", 0.96, 12)] {
+        let meant = &results[&(lang, false)];
+        let missed: Vec<_> = meant.iter().filter(|(_, found)| !found).collect();
+        let share = 1.0 - missed.len() as f64 / meant.len() as f64;
+        assert!(share >= least, "{lang} {share:.3}: {missed:?}");
+        let wrong: Vec<_> = results[&(lang, true)].iter().filter(|(_, found)| *found).collect();
+        assert!(wrong.len() <= most_wrong, "{lang} {}: {wrong:?}", wrong.len());
+    }
+}
+
 fn library() -> (Home, Client) {
     let home = Home::new();
     home.note("ru/поход.md", "---\ntags: [outdoor]\ndate: 2025-05-10\n---\n# Поход\n\nВ субботу мы ходили в горы с друзьями. Погода была прекрасная.\n")
@@ -77,6 +114,7 @@ fn word_forms_in_three_languages() {
         ("суббота", "ru/поход.md"),
         ("друзья", "ru/поход.md"),
         ("ПОГОДУ", "ru/поход.md"),
+        ("ходить", "ru/поход.md"),
         ("brewed bean", "en/coffee.md"),
         ("見学する", "ja/旅.md"),
         ("清水", "ja/旅.md"),

@@ -8,6 +8,7 @@ pub mod analyse;
 mod cases;
 mod compound;
 mod fold;
+mod forms;
 mod grams;
 mod han_table;
 pub mod lang;
@@ -26,4 +27,4 @@ pub use snippet::{Snippet, snippet};
 pub use stop::is_stop_word;
 
 /// Grows whenever the terms of some text change, so that an index knows to rebuild itself.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;

@@ -56,7 +56,11 @@ fn find_hits(
         if matches(token.term) {
             let hit = Hit { range: token.range, term: fingerprint(token.term) };
             // A query for 東京 also asks for 京; showing 京都 for it would be a lie where 東京 is there.
-            if token.kind == Kind::Single { weak.push(hit) } else { strong.push(hit) }
+            let hits = if token.kind == Kind::Single { &mut weak } else { &mut strong };
+            // A word counts once, whether its stem, its key or both are asked for.
+            if hits.last().is_none_or(|last: &Hit| last.range != hit.range) {
+                hits.push(hit);
+            }
         }
     });
     if strong.is_empty() { weak } else { strong }
@@ -272,6 +276,10 @@ mod tests {
         assert_eq!(marked, ["субботу", "дачу"]);
         let (_, marked) = show("She was running two experiments.", "run experiment", 100);
         assert_eq!(marked, ["running", "experiments"]);
+        let (_, marked) = show("Осталось два дня, люди пишут заметки.", "день человек писать", 100);
+        assert_eq!(marked, ["дня", "люди", "пишут"]);
+        let (_, marked) = show("The mice went home.", "mouse go", 100);
+        assert_eq!(marked, ["mice", "went"]);
         let (_, marked) = show("昨日は東京都と京都に行きました。", "東京都", 100);
         assert_eq!(marked, ["東京都", "京都"]);
         let (_, marked) = show("ｶﾒﾗを買った", "カメラ", 100);
