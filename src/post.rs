@@ -2,7 +2,7 @@
 //!
 //! Who calls decides how long to go on trying. A busy or broken server (429, 5xx, no connection) is
 //! asked again after a pause, or after what it asked for; a refusal is final. The key is sent and
-//! never told: not in an error, even where the server repeats it.
+//! never part of a message, even where the server repeats it.
 
 use std::{
     thread::sleep,
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::domain::{Error, Result};
 
-/// What of a server's own words is told, in characters.
-const SAID: usize = 200;
+/// Characters of a server's answer that an error quotes.
+const MAX_QUOTE: usize = 200;
 /// Less time than this is not worth another try.
 const TOO_LITTLE: Duration = Duration::from_millis(5);
 
@@ -26,7 +26,7 @@ pub struct Endpoint {
     pub section: &'static str,
     /// Sent with every request.
     pub headers: Vec<(&'static str, String)>,
-    /// What must never be told.
+    /// The secret key, redacted from every message.
     pub key: Option<String>,
     /// The first wait before a second try; each later one is twice as long.
     pub pause: Duration,
@@ -51,7 +51,7 @@ pub struct Tries {
 /// What came of one try.
 enum Try {
     Done(String),
-    /// May pass by itself; the server may have said when.
+    /// May pass by itself; the server may have named a delay.
     Again(Error, Option<Duration>),
     Failed(Error),
 }
@@ -126,9 +126,9 @@ impl Endpoint {
         if status.is_success() {
             return Try::Done(body);
         }
-        let said: String =
-            self.hide(&body).chars().filter(|c| !c.is_control()).take(SAID).collect();
-        let error = Error::outside(format!("`{url}` answered {status}: {said}"));
+        let quote: String =
+            self.hide(&body).chars().filter(|c| !c.is_control()).take(MAX_QUOTE).collect();
+        let error = Error::outside(format!("`{url}` answered {status}: {quote}"));
         let passing = status.as_u16() == 429 || status.is_server_error();
         if passing { Try::Again(error, asked) } else { Try::Failed(error) }
     }

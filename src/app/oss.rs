@@ -264,7 +264,7 @@ impl Shared {
         patience: &Patience,
         progress: &dyn Progress,
     ) -> Result<Known> {
-        let mut told = 0;
+        let mut reported = 0;
         let mut state = self.lock();
         loop {
             let key = job.target.key();
@@ -272,8 +272,8 @@ impl Shared {
             match job.stage() {
                 Stage::Done(Ok(report)) => return Ok(Known::Report(report)),
                 Stage::Done(Err(failure)) => return Err(Error::new(failure.code, failure.message)),
-                Stage::Running { step, steps, doing } if step > told => {
-                    told = step;
+                Stage::Running { step, steps, doing } if step > reported => {
+                    reported = step;
                     progress.report(step, Some(steps), &doing);
                 }
                 _ => {}

@@ -36,7 +36,7 @@ use crate::{
 const PASSAGES: u32 = 20;
 const QUESTIONS: u64 = 1_000;
 const EDITS: u64 = 20;
-/// The vault that the notes are said to be in.
+/// The vault name of the generated notes.
 const VAULT: &str = "bench";
 
 /// The library's own registry and log, with documents that are made when asked for.

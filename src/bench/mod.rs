@@ -1,4 +1,4 @@
-//! How fast it is, on this machine: each file measures one promise and tells the figure beside the
+//! How fast it is, on this machine: each file measures one promise and prints the figure beside its
 //! goal. Nothing here is asserted, because a loaded machine proves nothing.
 //!
 //! Everything happens in a folder that is thrown away; a person's vault is read and copied, never

@@ -1,4 +1,4 @@
-//! What the system tells of processes and folders, and this program run as a client would run it.
+//! Measures processes and folders, and runs this program as a client does.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{Error, Result, error::Doing};
 
-/// Processor, cores and memory, as far as the system tells.
+/// Processor, cores and memory, as far as the system reports them.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let after = |file: &str, name: &str| -> Option<String> {
@@ -43,7 +43,7 @@ pub fn processor(process: u32) -> Option<Duration> {
     // The name before may hold spaces; behind it stand the state and, 11 fields on, the two times.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    // Linux tells user space hundredths of a second, whatever the kernel counts in.
+    // Linux reports hundredths of a second, whatever the kernel counts in.
     Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
 }
 
@@ -217,8 +217,10 @@ impl Client {
             "clientInfo": { "name": "bench", "version": "1" },
         });
         self.ask("initialize", params)?;
-        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        writeln!(self.input, "{told}").and_then(|()| self.input.flush()).doing("talk to the server")
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        writeln!(self.input, "{initialized}")
+            .and_then(|()| self.input.flush())
+            .doing("talk to the server")
     }
 
     /// Closes the connection and waits for the process.

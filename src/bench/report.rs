@@ -37,7 +37,7 @@ impl Report {
         self.rows.push(Row { what: what.into(), value: Some(value), unit, goal });
     }
 
-    /// A figure that this system may not tell.
+    /// A figure that this system may not report.
     pub fn megabytes(&mut self, what: impl Into<String>, bytes: Option<u64>, goal: Goal) {
         let value = bytes.map(|bytes| bytes as f64 / 1e6);
         self.rows.push(Row { what: what.into(), value, unit: "MB", goal });
@@ -113,7 +113,7 @@ pub fn text(reports: &[Report]) -> String {
         let _ = write!(text, "\n\n{}", report.title);
         let width = report.rows.iter().map(|row| row.what.chars().count()).max().unwrap_or(0);
         for row in &report.rows {
-            let value = row.value.map_or_else(|| "not told here".to_owned(), figure);
+            let value = row.value.map_or_else(|| "not available".to_owned(), figure);
             let goal = match row.goal {
                 Goal::None => String::new(),
                 Goal::Below(goal) => format!("  goal: below {goal}"),
@@ -170,7 +170,7 @@ mod tests {
         report.megabytes("memory", None, Goal::None);
         let text = text(std::slice::from_ref(&report));
         assert!(text.contains("0.500 ms") && text.contains("goal: below 5"), "{text}");
-        assert!(text.contains("not told here"), "{text}");
+        assert!(text.contains("not available"), "{text}");
         let json = json(&[report]);
         assert_eq!(json["benches"][0]["figures"][0]["below"], 5.0);
         assert_eq!(json["benches"][0]["figures"][1]["value"], Value::Null);

@@ -28,7 +28,7 @@ pub fn run(seed: u64, bar: &dyn Progress, folder: &TempDir) -> Result<Report> {
         bar.report(run, Some(RUNS * 2), "starting");
         first.push(start(&empty(run))?);
     }
-    tell(&mut report, "empty library", &first);
+    add_rows(&mut report, "empty library", &first);
     report.megabytes("empty library: memory at rest", at_rest(&empty(0))?, Goal::Below(30.0));
 
     let data = indexed(seed, folder)?;
@@ -37,13 +37,13 @@ pub fn run(seed: u64, bar: &dyn Progress, folder: &TempDir) -> Result<Report> {
         bar.report(RUNS + run, Some(RUNS * 2), "starting");
         first.push(start(&data)?);
     }
-    tell(&mut report, &format!("{NOTES} notes indexed"), &first);
+    add_rows(&mut report, &format!("{NOTES} notes indexed"), &first);
     let memory = at_rest(&data)?;
     report.megabytes(format!("{NOTES} notes indexed: memory at rest"), memory, Goal::Below(30.0));
     Ok(report)
 }
 
-fn tell(report: &mut Report, which: &str, first: &[(Duration, Duration)]) {
+fn add_rows(report: &mut Report, which: &str, first: &[(Duration, Duration)]) {
     let answer = Times::new(first.iter().map(|(answer, _)| *answer));
     let tools = Times::new(first.iter().map(|(_, tools)| *tools));
     report.add(format!("{which}: first answer, fastest"), answer.at(0.0), "ms", Goal::None);

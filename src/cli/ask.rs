@@ -3,7 +3,7 @@
 use super::{
     Common,
     search::ready,
-    tool::{given, tell},
+    tool::{given, print_answer},
 };
 use crate::domain::Result;
 use clap::Args;
@@ -31,6 +31,6 @@ impl Ask {
             ("question", Some(self.question.join(" ").into())),
             ("include_sources", Some((!self.no_sources).into())),
         ]);
-        tell(&ready(common)?, "ask", arguments, self.json)
+        print_answer(&ready(common)?, "ask", arguments, self.json)
     }
 }

@@ -66,7 +66,7 @@ Examples:
         #[command(flatten)]
         shown: Shown,
     },
-    /// Print a bookmark and what was made of it
+    /// Print a bookmark with its summary, tags, category and action
     Show {
         /// The bookmark's id or address
         id: String,
@@ -186,15 +186,15 @@ fn show(app: &App, id: &str, json: bool) -> Result<()> {
     }
     let author = author.as_ref().map(|author| format!(" by @{author}")).unwrap_or_default();
     out::say(format_args!("{}{author}, {}", bookmark.id, date.date()));
-    tell("summary", &bookmark.summary, Clone::clone);
-    tell("tags", &bookmark.tags, |tags| tags.join(", "));
-    tell("category", &bookmark.category, Clone::clone);
-    tell("sentiment", &bookmark.sentiment, ToString::to_string);
-    tell("action", &bookmark.action, ToString::to_string);
+    print_field("summary", &bookmark.summary, Clone::clone);
+    print_field("tags", &bookmark.tags, |tags| tags.join(", "));
+    print_field("category", &bookmark.category, Clone::clone);
+    print_field("sentiment", &bookmark.sentiment, ToString::to_string);
+    print_field("action", &bookmark.action, ToString::to_string);
     Ok(())
 }
 
-fn tell<T>(name: &str, judged: &Option<Judged<T>>, text: impl Fn(&T) -> String) {
+fn print_field<T>(name: &str, judged: &Option<Judged<T>>, text: impl Fn(&T) -> String) {
     if let Some(judged) = judged {
         let (source, sure) = (judged.source, judged.confidence);
         out::say(format_args!("{name}: {} ({source}, {sure:.2})", text(&judged.value)));

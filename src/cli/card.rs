@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Common, out,
-    tool::{Arguments, given, structured, tell},
+    tool::{Arguments, given, print_answer, structured},
     word,
 };
 use crate::domain::{Result, card::Color, error::Doing};
@@ -115,12 +115,12 @@ impl Card {
                 return Ok(if cards.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS });
             }
             Command::Show { id, json: true } => {
-                tell(&app, "get_note", given([("id", Some(id.into()))]), true)?;
+                print_answer(&app, "get_note", given([("id", Some(id.into()))]), true)?;
             }
             Command::Show { id, json: false } => {
                 app.refresh(&crate::domain::Silent)?;
                 let arguments = [("path", Some(id.into())), ("format", Some("markdown".into()))];
-                tell(&app, "note_html", given(arguments), false)?;
+                print_answer(&app, "note_html", given(arguments), false)?;
             }
         }
         Ok(ExitCode::SUCCESS)

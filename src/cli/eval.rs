@@ -28,7 +28,7 @@ pub struct Eval {
     /// Write a TREC run file for each set and mode here
     #[arg(long, value_name = "DIR")]
     run_out: Option<PathBuf>,
-    /// Also write what each side said of every result: passage, item, share, cosine
+    /// Also write the scores of every result: passage, item, share of words, cosine
     #[arg(long, requires = "run_out")]
     explain: bool,
     /// Keep indexes and vectors here, for the next evaluation

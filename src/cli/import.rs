@@ -72,7 +72,7 @@ impl Import {
                 serde_json::to_string(&report)
                     .map_err(|error| Error::internal(format!("could not write JSON: {error}")))?,
             ),
-            false => tell(&report),
+            false => print_report(&report),
         }
         if !report.stopped {
             if matches!(self.what, What::Bookmarks { .. })
@@ -97,7 +97,7 @@ fn bring_up_to_date(app: &App, interrupt: Interrupt) -> Result<()> {
 /// Names up to this many things of a kind; the rest is counted.
 const NAMED: usize = 20;
 
-fn tell(report: &ImportReport) {
+fn print_report(report: &ImportReport) {
     for (path, format) in &report.files {
         out::note(format_args!("`{}` is {format}", path.display()));
     }

@@ -32,7 +32,7 @@ pub fn json(value: &impl Serialize) -> Result<()> {
 /// Tells the person at the terminal something that is not the result.
 pub fn note(text: impl Display) {
     let text = text.to_string();
-    // Nobody is left to tell when stderr is closed.
+    // A closed stderr has no reader.
     drop(writeln!(std::io::stderr().lock(), "{}", escape(&text)));
 }
 

@@ -10,7 +10,7 @@ use super::{
     Common,
     bar::Bar,
     out,
-    tool::{given, tell},
+    tool::{given, print_answer},
 };
 use crate::{
     app::{App, notes::NoteRef},
@@ -91,7 +91,7 @@ impl Read {
             ("match_id", match_id.map(Value::from)),
             ("format", Some(format.into())),
         ]);
-        tell(&app, "note_html", arguments, self.json)
+        print_answer(&app, "note_html", arguments, self.json)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn structured(app: &App, tool: &str, arguments: Arguments) -> Result<Value> 
 }
 
 /// Prints what a tool answers: its text, or the structure for programs.
-pub fn tell(app: &App, tool: &str, arguments: Arguments, json: bool) -> Result<()> {
+pub fn print_answer(app: &App, tool: &str, arguments: Arguments, json: bool) -> Result<()> {
     let output = call(app, tool, arguments)?;
     match output.structured.filter(|_| json) {
         Some(value) => out::json(&value)?,

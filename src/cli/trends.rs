@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{
     Common,
     search::ready,
-    tool::{given, tell},
+    tool::{given, print_answer},
 };
 use crate::domain::Result;
 
@@ -56,7 +56,7 @@ impl Trends {
             ("category", self.category.map(Into::into)),
             ("asOf", self.as_of.map(Into::into)),
         ]);
-        tell(&common.open()?, "trends", arguments, self.json)
+        print_answer(&common.open()?, "trends", arguments, self.json)
     }
 }
 
@@ -67,6 +67,6 @@ impl Recommend {
             ("tech_stack", Some(json!(self.stack))),
             ("needs", Some(json!(self.needs))),
         ]);
-        tell(&ready(common)?, "recommend", arguments, self.json)
+        print_answer(&ready(common)?, "recommend", arguments, self.json)
     }
 }

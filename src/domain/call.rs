@@ -1,4 +1,4 @@
-//! What a running request can tell its caller and hear from it: progress, cancellation, deadline.
+//! A running request: progress to its caller, cancellation and deadline from it.
 
 use std::{
     sync::{

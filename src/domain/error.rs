@@ -189,11 +189,11 @@ where
     fn doing(self, what: impl fmt::Display) -> Result<T> {
         self.map_err(|error| {
             let full = is_disk_full(&error);
-            let told = match full {
+            let described = match full {
                 true => Error::disk_full(what),
                 false => Error::internal(format!("could not {what}: {error}")),
             };
-            told.with_source(error)
+            described.with_source(error)
         })
     }
 }

@@ -248,8 +248,8 @@ impl Prompt {
     }
 }
 
-/// What a caller sends to create a prompt. Everything is optional here, so that what is missing is
-/// told in the words of the interface and not in those of a parser.
+/// What a caller sends to create a prompt. Everything is optional here, so that an error
+/// names the missing field in the terms of the interface, not of a parser.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Draft {

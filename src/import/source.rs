@@ -21,7 +21,7 @@ const MOST_EXPANSION: u64 = 200;
 /// Unpacked bytes below which the expansion does not matter.
 const HARMLESS: u64 = 16 << 20;
 
-/// An open file: its beginning, to tell the format by, and all of its text.
+/// An open file: its beginning, for detecting the format, and all of its text.
 pub struct ImportFile {
     /// The first bytes, unpacked.
     pub head: Vec<u8>,

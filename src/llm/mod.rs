@@ -32,7 +32,7 @@ pub struct Request {
     pub user: String,
 }
 
-/// What it said.
+/// A model's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The answer.

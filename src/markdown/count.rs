@@ -1,4 +1,4 @@
-//! Surface counts of a text, as `grep` would make them: code and frontmatter are not told apart.
+//! Surface counts of a text, as `grep` would make them: code and frontmatter count too.
 //! They say whether a vault was read whole; the outline and the links say what is in it.
 
 /// What a line-by-line reader sees in a note.

@@ -253,12 +253,12 @@ fn last_words(ran: &Ran) -> String {
         let mut lines = text.lines().rev().map(str::trim);
         lines.find(|line| !line.is_empty() && !line.starts_with("make")).map(quote)
     };
-    let said = last(&ran.err).or_else(|| last(&ran.out));
-    said.map_or_else(|| "no output".into(), |line| format!("last output {line}"))
+    let output = last(&ran.err).or_else(|| last(&ran.out));
+    output.map_or_else(|| "no output".into(), |line| format!("last output {line}"))
 }
 
 /// Folders of this machine that a program needs besides `/usr`. Asking a toolchain where it is runs
-/// the machine's own programs, in a folder where no repository can tell them otherwise.
+/// the machine's own programs, in a folder that no repository can configure.
 fn toolchain(tool: &'static str) -> std::result::Result<Vec<Shown>, String> {
     let absent = || format!("`{tool}` is not installed here");
     let root = match tool {

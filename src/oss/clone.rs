@@ -65,7 +65,7 @@ impl<'a> Git<'a> {
     ) -> Result<Self> {
         let (address, protocol, pin) = match origin {
             Origin::Local(path) => {
-                // Git decodes the address, so a percent sign must be told as one.
+                // Git decodes the address, so a percent sign must be encoded.
                 let path = path.display().to_string().replace('%', "%25");
                 (format!("file://{path}"), "file", None)
             }
@@ -174,20 +174,21 @@ impl<'a> Git<'a> {
                 "`{address}` was not fetched: {why}; `[oss] clone_mb` and `clone_seconds` set how much is allowed"
             )),
             _ => {
-                let said: Vec<&str> =
+                let output: Vec<&str> =
                     ran.err.lines().filter(|line| !line.trim().is_empty()).collect();
-                let said = said.iter().find(|line| line.starts_with("fatal:")).or(said.last());
-                let said: String = said
-                    .map_or("it said nothing", |line| line.trim())
+                let output =
+                    output.iter().find(|line| line.starts_with("fatal:")).or(output.last());
+                let output: String = output
+                    .map_or("no output", |line| line.trim())
                     .chars()
                     .filter(|c| !c.is_control())
                     .take(300)
                     .collect();
-                let hint = match said.contains("remote ref HEAD") {
+                let hint = match output.contains("remote ref HEAD") {
                     true => "it has no commits",
                     false => "is it there, and public?",
                 };
-                Error::outside(format!("git could not fetch `{address}`: {said}; {hint}"))
+                Error::outside(format!("git could not fetch `{address}`: {output}; {hint}"))
             }
         }
     }

@@ -73,7 +73,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Evidence about the repository as a whole.
-    pub fn said(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<String>) -> Self {
         Self { file: None, line: None, text: text.into() }
     }
 

@@ -77,9 +77,9 @@ pub fn available() -> std::result::Result<(), String> {
             Err("bubblewrap (`bwrap`) is not installed".into())
         }
         Ok(ran) => {
-            let said: String =
+            let output: String =
                 ran.err.lines().last().unwrap_or("no reason given").chars().take(200).collect();
-            Err(format!("the sandbox does not start here: {said}"))
+            Err(format!("the sandbox does not start here: {output}"))
         }
         Err(error) => Err(error.plain().to_owned()),
     }

@@ -94,22 +94,22 @@ impl Verification {
     }
 
     fn verify(&self, target: &Target, work: &Path, progress: &dyn Progress) -> Result<Report> {
-        let tell = |step: u64, what: &str| progress.report(step, Some(STEPS), what);
+        let report_step = |step: u64, what: &str| progress.report(step, Some(STEPS), what);
         let now = Timestamp::now();
-        tell(1, "fetching the repository");
+        report_step(1, "fetching the repository");
         let origin = match target {
             Target::Forge(repo) => clone::Origin::Forge(repo.clone()),
             Target::Local(path) => clone::Origin::Local(path.clone()),
         };
         let git = Git::new(&origin, &self.config, work, &self.stop)?;
         let checkout = git.checkout()?;
-        tell(2, "reading its history");
+        report_step(2, "reading its history");
         let history = match history::read(&git, &checkout) {
             Ok(history) => Ok(history),
             Err(error) if error.code == Code::Outside => Err(error.message),
             Err(error) => return Err(error),
         };
-        tell(3, "reading its files");
+        report_step(3, "reading its files");
         let tree = Tree::read(&checkout.tree)?;
         let dependencies = lockfiles::read(&tree);
         let vulnerabilities = vulnerabilities::look(&dependencies.packages, &self.config.osv);
@@ -131,7 +131,7 @@ impl Verification {
         }
         .build(&|what| {
             step.set(step.get() + 1);
-            tell(step.get(), what);
+            report_step(step.get(), what);
         })?;
         let score = checks::score(&checks);
         let not_examined = coverage::not_examined(&subject.tree, &subject.dependencies);
@@ -154,7 +154,7 @@ impl Verification {
             not_examined: &not_examined,
         }
         .judge();
-        tell(STEPS, "done");
+        report_step(STEPS, "done");
         Ok(Report {
             repo_url: target.url(),
             repo_name: target.name(),

@@ -232,8 +232,8 @@ mod tests {
             ("/no/such/folder", "no folder"),
             ("http://127.0.0.1:1", "could not be asked"),
         ] {
-            let Known::NotChecked(said) = look(&packages, osv) else { panic!("{osv} was asked") };
-            assert!(said.contains(why), "{said}");
+            let Known::NotChecked(reason) = look(&packages, osv) else { panic!("{osv} was asked") };
+            assert!(reason.contains(why), "{reason}");
         }
     }
 }

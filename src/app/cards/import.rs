@@ -86,7 +86,7 @@ impl Filing<'_> {
         if draft.card.id.is_empty() {
             let key: Vec<&str> = draft.key.iter().map(String::as_str).collect();
             draft.card.id = id_of(&key);
-            // The text tells two notes of the same moment and title apart.
+            // The text distinguishes two notes of the same moment and title.
             let content = format!("{}\0{:?}", draft.card.content, draft.card.check_items);
             let digest = id_of(&[&content]);
             let first = self.ids.entry(draft.card.id.clone()).or_insert_with(|| digest.clone());

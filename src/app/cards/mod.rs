@@ -51,8 +51,8 @@ struct State {
     gave_up: Option<Instant>,
     /// Which state of the file was checked, and what is wrong with it.
     checked: Option<(i64, Option<String>)>,
-    /// What the log was last told is wrong.
-    told: Option<String>,
+    /// The fault that was logged last.
+    logged_fault: Option<String>,
     /// The state of the database that the registry shows; `None` when they must be compared.
     seen: Option<i64>,
 }
@@ -143,7 +143,7 @@ impl CardRoom {
     }
 
     /// Tells the registry of one of our own changes. The change itself is made and durable: if the
-    /// registry cannot hear of it now, the next comparison tells it.
+    /// registry cannot be updated now, the next comparison does it.
     fn record(&self, cards: &dyn Cards, id: &str) {
         let record = || -> Result<()> {
             let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

@@ -113,8 +113,8 @@ fn keep_notes_come_in_whole_and_once() {
     put(&keep, "Broken.json", br#"{"title": "x" "isTrashed": false}"#);
     put(&keep, "Other.json", br#"{"kind": "notes#downSync"}"#);
     // Two notes of one moment and title are two notes.
-    for (n, said) in ["a", "b"].iter().enumerate() {
-        let twin = json!({"title": "双子", "textContent": said, "isTrashed": false, "createdTimestampUsec": 5});
+    for (n, text) in ["a", "b"].iter().enumerate() {
+        let twin = json!({"title": "双子", "textContent": text, "isTrashed": false, "createdTimestampUsec": 5});
         put(&keep, &format!("双子({n}).json"), twin.to_string().as_bytes());
     }
     let report = import(&room, folder.path().join("Takeout").as_path());

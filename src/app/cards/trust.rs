@@ -42,13 +42,13 @@ impl CardRoom {
     pub(super) fn is_suspect(&self) -> Result<bool> {
         let found = self.suspicion()?;
         let mut state = self.state();
-        if state.told != found {
+        if state.logged_fault != found {
             if let Some(why) = &found {
                 tracing::warn!(
                     "{why}; its cards stay as they were, and `notewell doctor` says more"
                 );
             }
-            state.told.clone_from(&found);
+            state.logged_fault.clone_from(&found);
         }
         Ok(found.is_some())
     }

@@ -87,7 +87,7 @@ impl App {
     fn register_prompt(&self, name: &str) -> Result<()> {
         let version = self.prompts.version()?;
         let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // With this change told, the registry knows all, unless another came in between.
+        // After this change the registry is complete, unless another came in between.
         if seen.is_some_and(|seen| seen + 1 == version) {
             *seen = Some(version);
         }
@@ -104,7 +104,7 @@ impl App {
 
     fn tell_prompts(&self) {
         self.wake_index();
-        // Each change is told once, by whoever sees it first.
+        // The first process to see a change announces it.
         if let Ok(version) = self.prompts.version()
             && self.prompts_told.swap(version, Ordering::AcqRel) != version
         {

@@ -69,7 +69,9 @@ fn csv(chosen: &[&Stored], path: &Path) -> Result<Exported> {
             continue;
         };
         if message.role != crate::domain::prompt::Role::User {
-            report.left_out.push((prompt.name.clone(), "is not said by the user".into()));
+            report
+                .left_out
+                .push((prompt.name.clone(), "has a message that is not of the user".into()));
             continue;
         }
         let description = prompt.description.as_deref().unwrap_or_default();

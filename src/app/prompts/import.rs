@@ -118,7 +118,7 @@ fn fingerprint(prompt: &Prompt) -> String {
     format!("sha256:{hex}")
 }
 
-/// The name if it is valid and free, else one made of it.
+/// The name if it is valid and free, else a valid and free variant.
 fn free_name(name: &str, taken: &HashSet<String>) -> String {
     let name: String = name.nfc().collect();
     let base = match check_name(&name) {

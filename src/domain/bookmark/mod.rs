@@ -1,4 +1,4 @@
-//! A saved post or link, and what was made of it.
+//! A saved post or link, with its summary, tags, category, sentiment and action.
 
 mod address;
 pub mod links;

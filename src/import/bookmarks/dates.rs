@@ -65,7 +65,7 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     offset.or_else(civil)
 }
 
-/// Seconds, milliseconds or microseconds since 1970, told apart by how many there are; a browser
+/// Seconds, milliseconds or microseconds since 1970, recognised by magnitude; a browser
 /// that counts microseconds from 1601 has more than anybody. Nobody saved a page before 1973.
 fn epoch(number: i64) -> Option<Timestamp> {
     const BETWEEN_1601_AND_1970_MS: i64 = 11_644_473_600_000;

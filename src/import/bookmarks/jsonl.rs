@@ -109,7 +109,7 @@ pub(super) fn read(map: Map<String, Value>, own: bool, now: Timestamp) -> Result
     let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
     let url = fields.text(URLS).unwrap_or_default();
     let title = fields.text(TITLES);
-    let text = said(&mut fields);
+    let text = text_of(&mut fields);
     let id = if own { fields.id(&["id"]) } else { identity(&mut fields, &kind, &url) };
     if id.is_none() && url.is_empty() && text.is_empty() && title.is_none() {
         return Err("it has neither an address nor a text nor an id".to_owned());
@@ -149,7 +149,7 @@ pub(super) fn read(map: Map<String, Value>, own: bool, now: Timestamp) -> Result
 }
 
 /// Every text there is: Raindrop has what the page says and what the person says of it.
-fn said(fields: &mut Fields) -> String {
+fn text_of(fields: &mut Fields) -> String {
     let mut all: Vec<String> = Vec::new();
     for name in TEXTS {
         if let Some(text) = fields.text(&[name])

@@ -1,6 +1,6 @@
 //! Bookmarks from elsewhere: what a file holds, record by record.
 //!
-//! The format is told by what is in the file, never by its name. Nothing is left out without a
+//! The content decides the format, never the file name. Nothing is left out without a
 //! word: a record that cannot be taken is given with its place and the reason, and a field that
 //! nobody knows, or that is not what its name promises, stays in the bookmark's `extra`. Nothing
 //! here looks at the library or at the network.
@@ -315,10 +315,10 @@ impl Reader<'_> {
         // The API says which posts it could not give.
         if let Some(Value::Array(errors)) = map.remove("errors") {
             for (number, error) in errors.iter().enumerate() {
-                let said = ["detail", "title", "message"]
+                let cause = ["detail", "title", "message"]
                     .iter()
                     .find_map(|name| error.get(name)?.as_str());
-                let reason = format!("X left it out: {}", said.unwrap_or("no reason given"));
+                let reason = format!("X left it out: {}", cause.unwrap_or("no reason given"));
                 self.give(format!("{place}, error {}", number + 1), Err(reason))?;
             }
         }

@@ -285,16 +285,16 @@ fn the_lines_of_a_data_set() {
     assert_eq!((found[1].author.as_ref(), found[1].lang.as_ref()), (None, None));
     assert_eq!((&found[2].extra["title"], &found[2].extra["url"]), (&json!(5), &json!(["no"])));
     assert_eq!(found[2].tags, Some(Judged::by_user(vec!["rust".to_owned()])));
-    let told: Vec<(&str, &str)> = skipped
+    let remarks: Vec<(&str, &str)> = skipped
         .iter()
         .map(|left_out| (left_out.place.as_str(), left_out.reason.as_str()))
         .collect();
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert_eq!(told[0].0, "line 5");
-    assert!(told[0].1.starts_with("it is not JSON"));
-    assert_eq!(told[1], ("line 6, item 1", "it is not an object"));
-    assert_eq!(told[2], ("line 7", "it has neither an address nor a text nor an id"));
-    assert_eq!(told[3], ("line 8", "its id `hn.123` is that of line 2 already"));
+    assert_eq!(remarks.len(), 4, "{remarks:?}");
+    assert_eq!(remarks[0].0, "line 5");
+    assert!(remarks[0].1.starts_with("it is not JSON"));
+    assert_eq!(remarks[1], ("line 6, item 1", "it is not an object"));
+    assert_eq!(remarks[2], ("line 7", "it has neither an address nor a text nor an id"));
+    assert_eq!(remarks[3], ("line 8", "its id `hn.123` is that of line 2 already"));
 }
 
 const FIELD_THEORY: &str = r#"[{"id": "890935044474380288", "sortIndex": "100", "postedAt": "2017-07-28T14:00:00Z",

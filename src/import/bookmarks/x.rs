@@ -89,14 +89,14 @@ pub(super) fn read(
     let mut author = fields.text(&["screen_name", "username"]);
     let mut name = fields.text(&["name"]);
     if let Some(user) = fields.get("user").and_then(Value::as_object) {
-        let said = |name: &str| user.get(name)?.as_str().map(str::to_owned);
-        author = author.or_else(|| said("screen_name"));
-        name = name.or_else(|| said("name"));
+        let field = |name: &str| user.get(name)?.as_str().map(str::to_owned);
+        author = author.or_else(|| field("screen_name"));
+        name = name.or_else(|| field("name"));
     }
     if let Some(user) = fields.get("author_id").and_then(|id| includes.users.get(id.as_str()?)) {
-        let said = |name: &str| user.get(name)?.as_str().map(str::to_owned);
-        author = author.or_else(|| said("username"));
-        name = name.or_else(|| said("name"));
+        let field = |name: &str| user.get(name)?.as_str().map(str::to_owned);
+        author = author.or_else(|| field("username"));
+        name = name.or_else(|| field("name"));
     }
     let author = author.as_deref().and_then(handle);
     let url = fields.text(&["url", "expandedUrl", "tweet_url", "permalink"]);
@@ -133,7 +133,7 @@ pub(super) fn read(
     Ok(bookmark)
 }
 
-/// Pictures and quoted posts, which the API tells apart from the post that has them.
+/// Pictures and quoted posts, which the API lists separately from the post.
 fn included(fields: &Fields, includes: &Includes, bookmark: &mut Bookmark) {
     let find = |all: &HashMap<String, Value>, ids: Option<&Value>, key: Option<&str>| {
         let ids = ids.and_then(Value::as_array).into_iter().flatten();
@@ -177,9 +177,9 @@ impl Marks {
             for (link, picture) in
                 list("urls").map(|url| (url, false)).chain(list("media").map(|url| (url, true)))
             {
-                let said = |name: &str| link.get(name).and_then(Value::as_str);
-                let real = said("unwound_url").or(said("expanded_url"));
-                let (Some(short), Some(real)) = (said("url"), real.or(said("url"))) else {
+                let field = |name: &str| link.get(name).and_then(Value::as_str);
+                let real = field("unwound_url").or(field("expanded_url"));
+                let (Some(short), Some(real)) = (field("url"), real.or(field("url"))) else {
                     continue;
                 };
                 if !picture && !marks.links.iter().any(|link| link == real) {

@@ -63,7 +63,7 @@ pub fn read(name: &str, note: &Value, source: &mut Source) -> FileCards {
         content,
         ..Card::default()
     };
-    // Its moment of creation is what Keep never changes; the title tells notes of one moment apart.
+    // Keep never changes the time of creation; the title distinguishes notes of one moment.
     let moment = note.get("createdTimestampUsec").map(Value::to_string).unwrap_or_default();
     let mut key = vec!["keep".to_owned(), moment.clone(), card.title.clone().unwrap_or_default()];
     if moment.is_empty() {

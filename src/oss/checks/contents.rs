@@ -119,7 +119,7 @@ pub fn unsafe_code(subject: &Subject) -> Outcome {
         _ => 2,
     };
     let all = format!("{} places in {lines} lines", evidence.len());
-    evidence.insert(0, Evidence::said(all));
+    evidence.insert(0, Evidence::text(all));
     Outcome::new(score, evidence)
 }
 

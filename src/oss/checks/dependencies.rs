@@ -104,7 +104,7 @@ pub fn count(subject: &Subject) -> Outcome {
     } else {
         format!("{count} packages {of}")
     };
-    Outcome::new(score, vec![Evidence::said(text)])
+    Outcome::new(score, vec![Evidence::text(text)])
 }
 
 pub fn vulnerabilities(subject: &Subject) -> Outcome {

@@ -80,17 +80,17 @@ impl Outcome {
     }
 
     fn good(text: impl Into<String>) -> Self {
-        Self::new(10, vec![Evidence::said(text)])
+        Self::new(10, vec![Evidence::text(text)])
     }
 
     fn bad(text: impl Into<String>) -> Self {
-        Self::new(0, vec![Evidence::said(text)])
+        Self::new(0, vec![Evidence::text(text)])
     }
 
     fn not_checked(why: impl std::fmt::Display) -> Self {
         Self {
             score: None,
-            evidence: vec![Evidence::said(format!("not checked: {why}"))],
+            evidence: vec![Evidence::text(format!("not checked: {why}"))],
             alarms: Vec::new(),
         }
     }
@@ -114,7 +114,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "security-policy",
         weight: 3,
-        looks_at: "`SECURITY.md` in the root, `.github` or `docs`, and whether it says whom to tell",
+        looks_at: "`SECURITY.md` in the root, `.github` or `docs`, and whether it names a contact",
         remedy: "add a `SECURITY.md` that says how to report a vulnerability",
         needs_code: false,
         look: project::security_policy,
@@ -280,7 +280,7 @@ pub fn run(subject: &Subject) -> (Vec<CheckResult>, Vec<Alarm>) {
             let more = outcome.evidence.len().saturating_sub(MAX_EVIDENCE);
             outcome.evidence.truncate(MAX_EVIDENCE);
             if more > 0 {
-                outcome.evidence.push(Evidence::said(format!("and {more} more")));
+                outcome.evidence.push(Evidence::text(format!("and {more} more")));
             }
             CheckResult {
                 name: check.name.to_owned(),

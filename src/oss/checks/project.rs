@@ -33,7 +33,7 @@ pub fn security_policy(subject: &Subject) -> Outcome {
     if reachable && text.len() > 60 {
         Outcome::new(10, vec![Evidence::in_file(&file.path, "says how to report a vulnerability")])
     } else {
-        Outcome::new(5, vec![Evidence::in_file(&file.path, "does not say whom to tell")])
+        Outcome::new(5, vec![Evidence::in_file(&file.path, "names no contact for reports")])
     }
 }
 
@@ -148,7 +148,7 @@ pub fn signed_tags(subject: &Subject) -> Outcome {
         (0, _) => Outcome::not_checked("there are no tags"),
         (seen, signed) => Outcome::new(
             (signed * 10 / seen) as u8,
-            vec![Evidence::said(format!("{signed} of the newest {seen} tags are signed"))],
+            vec![Evidence::text(format!("{signed} of the newest {seen} tags are signed"))],
         ),
     }
 }
@@ -219,7 +219,7 @@ pub fn maintained(subject: &Subject) -> Outcome {
     };
     Outcome::new(
         by_commits.min(by_people),
-        vec![Evidence::said(format!(
+        vec![Evidence::text(format!(
             "{} commits by {} people in the year before the newest commit",
             history.commits, history.contributors
         ))],
