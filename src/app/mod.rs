@@ -28,7 +28,6 @@ pub use events::{Event, Events};
 pub use sources::Sources;
 
 use std::{
-    ops::Deref,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -36,7 +35,9 @@ use std::{
     time::Duration,
 };
 
-use self::{library::Glances, live::Live, methods::Method, rights::Rights};
+use self::{
+    cards::CardRoom, library::Glances, live::Live, looks::Looks, methods::Method, rights::Rights,
+};
 use crate::{
     config::{self, Config, EmbedProvider},
     domain::{Error, Result},
@@ -48,7 +49,7 @@ use crate::{
     index::{self, Index},
     llm::{self, Provider},
     search::{self, Engine},
-    store::{self, jsonl::JsonlPrompts},
+    store::{self, Prompts, Store, jsonl::JsonlPrompts},
 };
 
 /// How long a search waits for the index to take in what was acknowledged before it. Longer than
@@ -57,7 +58,14 @@ const CATCH_UP: Duration = Duration::from_secs(2);
 
 /// The library, open.
 pub struct App {
+    pub config: Arc<Config>,
+    pub store: Store,
+    pub cards: Arc<CardRoom>,
+    pub prompts: Arc<dyn Prompts>,
+    /// Every place where items live, as the index reads them.
     pub sources: Arc<Sources>,
+    /// Whether the vaults were read yet.
+    looks: Arc<Looks>,
     pub index: Arc<Index>,
     pub engine: Engine,
     pub events: Events,
@@ -84,21 +92,13 @@ pub struct App {
     live: Mutex<Option<Live>>,
 }
 
-/// Config, store, cards and prompts are the library's own.
-impl Deref for App {
-    type Target = Sources;
-
-    fn deref(&self) -> &Sources {
-        &self.sources
-    }
-}
-
 impl App {
     /// Opens the library. Cheap: nothing here grows with the size of the library.
     pub fn open(config: Config, built_in_tools: Vec<&'static str>) -> Result<Self> {
+        let config = Arc::new(config);
         let store = store::sqlite::open(&config.data)?;
-        let cards = cards::CardRoom::new(&config, store.items.clone());
-        let prompts = Arc::new(JsonlPrompts::open(
+        let cards = Arc::new(CardRoom::new(&config, store.items.clone()));
+        let prompts: Arc<dyn Prompts> = Arc::new(JsonlPrompts::open(
             config.prompts_directory(),
             config.prompts.backups,
             Some(config.data.join("completions.json")),
@@ -107,7 +107,8 @@ impl App {
         let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
         let verifications = oss::Verifications::new(&config, store.reports.clone());
-        let sources = Arc::new(Sources::new(config, store, cards, prompts));
+        let sources =
+            Arc::new(Sources::new(config.clone(), store.clone(), cards.clone(), prompts.clone()));
         let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
         let index = Arc::new(Index::open(&index_root, sources.clone(), model)?);
         let vectorise = embedder.clone().map(query_embedder);
@@ -116,6 +117,11 @@ impl App {
             engine = engine.knowing(Arc::new(move |text| embedder.knows(text)));
         }
         Ok(Self {
+            config,
+            store,
+            cards,
+            prompts,
+            looks: sources.looks.clone(),
             sources,
             index,
             engine,

@@ -1,7 +1,12 @@
 //! Where items live: the vaults' files, the cards' database, the prompts' files, the bookmarks'
 //! table, and the registry that gives each its number. The index reads them through here.
 
-use std::{collections::HashMap, path::PathBuf, sync::RwLock, time::Instant};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, RwLock},
+    time::Instant,
+};
 
 use serde_json::Value;
 
@@ -16,23 +21,23 @@ use crate::{
 
 /// Everything that holds items.
 pub struct Sources {
-    pub config: Config,
+    pub config: Arc<Config>,
     pub store: Store,
-    pub cards: CardRoom,
-    pub prompts: std::sync::Arc<dyn Prompts>,
-    pub looks: Looks,
+    pub cards: Arc<CardRoom>,
+    pub prompts: Arc<dyn Prompts>,
+    pub looks: Arc<Looks>,
     /// Roots of the vaults, which every document of a first index asks for.
     roots: RwLock<HashMap<String, PathBuf>>,
 }
 
 impl Sources {
     pub fn new(
-        config: Config,
+        config: Arc<Config>,
         store: Store,
-        cards: CardRoom,
-        prompts: std::sync::Arc<dyn Prompts>,
+        cards: Arc<CardRoom>,
+        prompts: Arc<dyn Prompts>,
     ) -> Self {
-        Self { config, store, cards, prompts, looks: Looks::default(), roots: RwLock::default() }
+        Self { config, store, cards, prompts, looks: Arc::default(), roots: RwLock::default() }
     }
 
     fn cached_root(&self, vault: &str) -> Result<PathBuf> {

@@ -145,7 +145,7 @@ fn has(found: &tools::Output, word: &str) -> bool {
 
 /// Writes a new word into notes of the copy: how long until a search finds it.
 fn edits(app: &Arc<App>, files: &[PathBuf], bar: &dyn Progress, report: &mut Report) -> Result<()> {
-    let vaults = app.register_vaults()?;
+    let vaults = app.sources.register_vaults()?;
     let [row] = vaults.as_slice() else {
         return Err(Error::internal("the bench has one vault"));
     };
@@ -154,7 +154,7 @@ fn edits(app: &Arc<App>, files: &[PathBuf], bar: &dyn Progress, report: &mut Rep
         bar.report(number as u64, Some(EDITS as u64), "editing");
         let word = edit(row, pick(files, number, EDITS), number)?;
         let started = Instant::now();
-        app.sync_paths(row, &[pick(files, number, EDITS).to_path_buf()])?;
+        app.sources.sync_paths(row, &[pick(files, number, EDITS).to_path_buf()])?;
         read.push(started.elapsed());
         let found = search(app, &word)?;
         seen.push(started.elapsed());
