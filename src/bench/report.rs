@@ -10,8 +10,11 @@ use crate::domain::Result;
 /// What a figure is held against. Told, never asserted.
 #[derive(Clone, Copy)]
 pub enum Goal {
+    /// No goal: the figure is information.
     None,
+    /// The figure should be below this.
     Below(f64),
+    /// The figure should be at least this.
     AtLeast(f64),
 }
 
@@ -29,10 +32,12 @@ pub struct Report {
 }
 
 impl Report {
+    /// A report without rows.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), rows: Vec::new() }
     }
 
+    /// Adds a figure with its unit and goal.
     pub fn add(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
         self.rows.push(Row { what: what.into(), value: Some(value), unit, goal });
     }
@@ -61,6 +66,7 @@ pub struct Times {
 }
 
 impl Times {
+    /// Sorts the durations, for percentiles.
     pub fn new(times: impl IntoIterator<Item = Duration>) -> Self {
         let mut times: Vec<f64> =
             times.into_iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
@@ -104,6 +110,7 @@ fn figure(value: f64) -> String {
     }
 }
 
+/// The reports as aligned text.
 pub fn text(reports: &[Report]) -> String {
     let mut text = process::machine();
     if cfg!(debug_assertions) {
@@ -127,6 +134,7 @@ pub fn text(reports: &[Report]) -> String {
     text
 }
 
+/// The reports as JSON.
 pub fn json(reports: &[Report]) -> Value {
     let rows = |report: &Report| -> Vec<Value> {
         let row = |row: &Row| {

@@ -17,8 +17,11 @@ const MAX_LENGTH: usize = 2000;
 /// A repository at a forge in canonical form: no `.git`, no page inside it, no query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepoUrl {
+    /// The normalised address.
     pub url: String,
+    /// The host name.
     pub host: String,
+    /// The port.
     pub port: u16,
     /// `owner/name`, perhaps with groups between them.
     pub path: String,
@@ -27,10 +30,12 @@ pub struct RepoUrl {
 }
 
 impl RepoUrl {
+    /// `owner/name`.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
+    /// Whether it is unencrypted.
     pub fn is_http(&self) -> bool {
         self.url.starts_with("http://")
     }
@@ -49,11 +54,13 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// The rules of `[oss]`.
     pub fn new(config: &config::Oss) -> Self {
         let lower = |hosts: &[String]| hosts.iter().map(|host| host.to_lowercase()).collect();
         Self { allowed: lower(&config.allowed_hosts), trusted: lower(&config.trusted_hosts) }
     }
 
+    /// Checks an address against the rules.
     pub fn parse(&self, text: &str) -> Result<RepoUrl> {
         let text = text.trim();
         if text.is_empty() {

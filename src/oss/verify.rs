@@ -36,12 +36,14 @@ const STEPS: u64 = 6;
 /// The repository to report on.
 #[derive(Debug, Clone)]
 pub enum Target {
+    /// A repository on a forge.
     Forge(RepoUrl),
     /// A folder of this machine. Only the shell may name one.
     Local(PathBuf),
 }
 
 impl Target {
+    /// The address or path for the report.
     pub fn url(&self) -> String {
         match self {
             Target::Forge(repo) => repo.url.clone(),
@@ -49,6 +51,7 @@ impl Target {
         }
     }
 
+    /// The short name for the report.
     pub fn name(&self) -> String {
         match self {
             Target::Forge(repo) => repo.name().to_owned(),
@@ -70,6 +73,7 @@ impl Target {
 
 /// Makes one report.
 pub struct Verification {
+    /// Limits and hosts.
     pub config: config::Oss,
     /// Where clones are made.
     pub folder: PathBuf,
@@ -78,6 +82,7 @@ pub struct Verification {
 }
 
 impl Verification {
+    /// Fetches, checks and builds the target.
     pub fn run(&self, target: &Target, progress: &dyn Progress) -> Result<Report> {
         std::fs::create_dir_all(&self.folder).doing("make the folder for clones")?;
         sweep(&self.folder);

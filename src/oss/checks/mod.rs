@@ -37,20 +37,27 @@ const MAX_EVIDENCE: usize = 5;
 
 /// What the checks read.
 pub struct Subject {
+    /// The files of the commit.
     pub tree: Tree,
+    /// The licence, where one was recognised.
     pub licence: Option<Licence>,
+    /// What the lock files and manifests name.
     pub dependencies: Dependencies,
     /// The history, or why it is not known.
     pub history: Result<History, String>,
+    /// Known vulnerabilities of the dependencies.
     pub vulnerabilities: Known,
 }
 
 /// A row of the table.
 pub struct Check {
+    /// The identifier in the report.
     pub name: &'static str,
+    /// Share of the score.
     pub weight: u8,
     /// What the check reads. `docs/oss-report.md` repeats it.
     pub looks_at: &'static str,
+    /// What a maintainer can do.
     pub remedy: &'static str,
     /// What the check must find bad before it says something about a repository without code.
     needs_code: bool,
@@ -62,6 +69,7 @@ pub struct Check {
 pub struct Alarm {
     /// The best verdict that it allows.
     pub ceiling: Verdict,
+    /// One sentence with the place.
     pub text: String,
 }
 
@@ -70,7 +78,9 @@ pub struct Alarm {
 pub struct Outcome {
     /// 0 to 10; None when the check could not be made.
     pub score: Option<u8>,
+    /// What was found, where.
     pub evidence: Vec<Evidence>,
+    /// Findings that decide the verdict alone.
     pub alarms: Vec<Alarm>,
 }
 
