@@ -39,5 +39,6 @@ CREATE TABLE revisions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX item_revisions ON revisions (pid, change);
+CREATE INDEX revision_keys ON revisions (key);
 CREATE INDEX before_contents ON revisions (before) WHERE before IS NOT NULL;
 CREATE INDEX after_contents ON revisions (after) WHERE after IS NOT NULL;

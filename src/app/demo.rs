@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::App;
-use crate::domain::{Error, Result, Silent, Timestamp, error::Doing};
+use crate::{
+    domain::{Error, Result, Silent, Timestamp, error::Doing},
+    store::revisions::Actor,
+};
 
 /// Path and text of each example page.
 pub const PAGES: &[(&str, &str)] = &[
@@ -42,7 +45,7 @@ impl App {
     pub fn import_demo_bookmarks(&self, folder: &Path) -> Result<usize> {
         let file = folder.join("bookmarks.jsonl");
         put(&file, BOOKMARKS)?;
-        Ok(self.import_bookmarks(&[file], Timestamp::now(), &Silent)?.added)
+        Ok(self.import_bookmarks(&[file], Timestamp::now(), &Silent, &Actor::shell("demo"))?.added)
     }
 }
 

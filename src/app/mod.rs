@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 mod events;
 mod follow;
+pub mod history;
 mod library;
 mod live;
 mod looks;
@@ -69,6 +70,8 @@ pub struct App {
     pub index: Arc<Index>,
     pub engine: Engine,
     pub events: Events,
+    /// What was changed, with the way back.
+    pub journal: history::Journal,
     /// Repositories that are being verified.
     verifications: oss::Verifications,
     embedder: Option<Arc<dyn Embedder>>,
@@ -97,7 +100,8 @@ impl App {
     pub fn open(config: Config, built_in_tools: Vec<&'static str>) -> Result<Self> {
         let config = Arc::new(config);
         let store = store::sqlite::open(&config.data)?;
-        let cards = Arc::new(CardRoom::new(&config, store.items.clone()));
+        let journal = history::Journal::new(&config.history, store.revisions.clone());
+        let cards = Arc::new(CardRoom::new(&config, store.items.clone(), journal.clone()));
         let prompts: Arc<dyn Prompts> = Arc::new(JsonlPrompts::open(
             config.prompts_directory(),
             config.prompts.backups,
@@ -126,6 +130,7 @@ impl App {
             index,
             engine,
             events: Events::default(),
+            journal,
             verifications,
             embedder,
             provider,

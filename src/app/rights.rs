@@ -8,6 +8,7 @@ use crate::{
         Author, Caller, Filters, Kind, Page, Toolset, Toolsets,
         user::{Extent, Role},
     },
+    store::revisions::Actor,
 };
 
 /// Something that a request may need to be allowed.
@@ -93,6 +94,15 @@ impl Rights {
     /// The author to whom the request is confined.
     pub fn author(&self) -> Option<&Author> {
         self.author.as_ref()
+    }
+
+    /// Who makes a change with this tool, for the journal.
+    pub fn actor(&self, tool: &str) -> Actor {
+        let who = match &self.caller {
+            Caller::User(user) => user.name.as_str(),
+            Caller::Owner | Caller::Anonymous => self.role().as_str(),
+        };
+        Actor::new(who, tool)
     }
 
     /// Whether the request may do this.

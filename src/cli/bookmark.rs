@@ -20,7 +20,7 @@ use crate::{
         error::Doing,
         query::{Action, Sentiment},
     },
-    store::bookmarks::Put,
+    store::{bookmarks::Put, revisions::Actor},
 };
 
 #[derive(Args)]
@@ -124,7 +124,8 @@ impl BookmarkCommand {
                     _ => text,
                 };
                 let add = Add { url, title, text, author, change: judged.change() };
-                let (put, bookmark) = app.add_bookmark(add, Timestamp::now())?;
+                let (put, bookmark) =
+                    app.add_bookmark(add, Timestamp::now(), &Actor::shell("bookmark add"))?;
                 out::say(match put {
                     Put::Added(_) => format!("added {}", bookmark.id),
                     Put::Updated(_) => format!("updated {}", bookmark.id),
@@ -132,7 +133,8 @@ impl BookmarkCommand {
                 });
             }
             Command::Set { id, judged } => {
-                let (_, bookmark) = app.change_bookmark(&id, &judged.change())?;
+                let (_, bookmark) =
+                    app.change_bookmark(&id, &judged.change(), &Actor::shell("bookmark set"))?;
                 out::say(format_args!("changed {}", bookmark.id));
             }
             Command::Judge => match judge(&app)? {
@@ -145,7 +147,10 @@ impl BookmarkCommand {
             },
             Command::Show { id, json } => show(&app, &id, json)?,
             Command::Remove { id } => {
-                out::say(format_args!("removed {}", app.remove_bookmark(&id)?.id));
+                out::say(format_args!(
+                    "removed {}",
+                    app.remove_bookmark(&id, &Actor::shell("bookmark remove"))?.id
+                ));
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -155,7 +160,7 @@ impl BookmarkCommand {
 /// Has the model judge what only rules have, and says what it did and cost.
 pub fn judge(app: &App) -> Result<Option<String>> {
     let bar = Bar::new();
-    let judged = app.judge_with_model(&bar);
+    let judged = app.judge_with_model(&bar, &Actor::shell("bookmark judge"));
     bar.finish();
     let Some(judged) = judged? else { return Ok(None) };
     if let Some(why) = &judged.stopped {

@@ -13,6 +13,7 @@ use crate::{
     app::App,
     domain::{Error, Result, Timestamp},
     import::{ImportReport, Remarks},
+    store::revisions::Actor,
 };
 
 #[derive(Args)]
@@ -60,10 +61,13 @@ impl Import {
             _ => Bar::new(),
         };
         let bar = bar.until(interrupt.clone());
+        let actor = Actor::shell("import");
         let report = match &self.what {
-            What::Cards { paths } => app.cards.import(paths, &bar),
-            What::Bookmarks { paths } => app.import_bookmarks(paths, Timestamp::now(), &bar),
-            What::Prompts { paths } => app.import_prompts(paths, &bar),
+            What::Cards { paths } => app.cards.import(paths, &bar, &actor),
+            What::Bookmarks { paths } => {
+                app.import_bookmarks(paths, Timestamp::now(), &bar, &actor)
+            }
+            What::Prompts { paths } => app.import_prompts(paths, &bar, &actor),
         };
         bar.finish();
         let report = report?;

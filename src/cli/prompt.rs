@@ -20,7 +20,7 @@ use crate::{
         prompt::{Draft, Message},
     },
     import::prompts::markdown,
-    store::prompts::Stored,
+    store::{prompts::Stored, revisions::Actor},
 };
 
 #[derive(Args)]
@@ -138,7 +138,7 @@ impl PromptCommand {
             Command::Edit { name, copy, new } => edit::edit(&app, &name, copy, new),
             Command::Backups { json } => backups(&app, json),
             Command::Restore { backup } => {
-                let restored = app.restore_prompts(&backup)?;
+                let restored = app.restore_prompts(&backup, &Actor::shell("prompt restore"))?;
                 out::say(format_args!("Restored {} prompts from {backup}.", restored.prompts));
                 if let Some(undo) = restored.undo {
                     out::say(format_args!("To undo: notewell prompt restore {undo}"));
@@ -242,22 +242,22 @@ impl New {
                 "the prompt has no text; give it with --text or --file, or on stdin",
             ));
         }
-        let message = app.create_prompt(Draft {
+        let draft = Draft {
             title: Some(self.title.unwrap_or_else(|| self.name.clone())),
             name: Some(self.name),
             description: self.description,
             arguments: None,
             messages: Some(vec![Message::user(text.trim_end())]),
             tags: Some(self.tags),
-        })?;
-        out::say(message);
+        };
+        out::say(app.create_prompt(draft, &Actor::shell("prompt new"))?);
         Ok(())
     }
 }
 
 fn delete(app: &App, names: &[String]) -> Result<()> {
     for name in names {
-        out::say(app.delete_prompt(name)?);
+        out::say(app.delete_prompt(name, &Actor::shell("prompt delete"))?);
         if let Some(backup) = app.prompts.backups()?.first() {
             out::note(format_args!("To undo: notewell prompt restore {}", backup.name));
         }

@@ -10,8 +10,8 @@ pub use environment::{
 };
 pub use listen::listen_address;
 pub use sections::{
-    Anonymous, Bookmarks, Cards, Embed, EmbedProvider, Limits, Llm, LlmProvider, Oss, Prompts,
-    Search, Server, Toolsets, Vault,
+    Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider, Oss,
+    Prompts, Search, Server, Toolsets, Vault,
 };
 
 use std::{
@@ -42,6 +42,8 @@ pub struct Config {
     pub prompts: Prompts,
     /// `[bookmarks]`.
     pub bookmarks: Bookmarks,
+    /// `[history]`.
+    pub history: History,
     /// `[search]`.
     pub search: Search,
     /// `[embed]`.
@@ -66,6 +68,7 @@ impl Default for Config {
             cards: Cards::default(),
             prompts: Prompts::default(),
             bookmarks: Bookmarks::default(),
+            history: History::default(),
             search: Search::default(),
             embed: Embed::default(),
             oss: Oss::default(),

@@ -65,6 +65,25 @@ pub struct Prompts {
     pub backups: usize,
 }
 
+/// `[history]`: how much of the journal of changes is kept. Beyond any of these limits the oldest
+/// changes are removed; the newest one always stays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct History {
+    /// Days that a change is kept.
+    pub days: u32,
+    /// How many changes are kept.
+    pub changes: u64,
+    /// Megabytes of contents that are kept, compressed.
+    pub megabytes: u64,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { days: 365, changes: 20_000, megabytes: 512 }
+    }
+}
+
 /// `[bookmarks]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -1,5 +1,6 @@
 //! Saved posts and links, and the counting over them.
 
+use super::revisions::NewChange;
 use crate::domain::{Bookmark, Pid, Result, Timestamp};
 
 /// A word that a bookmark is about: `key` is the same for all forms of it, `form` is as written.
@@ -63,10 +64,28 @@ pub struct Counted {
     pub domains: Vec<Tally>,
 }
 
+/// What a bookmark is to become, for bringing one back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BookmarkState {
+    pub pid: Pid,
+    /// What it must be now, as [`Bookmarks::record`] gives it; `None`: not there.
+    pub expected: Option<String>,
+    /// `None`: it is removed.
+    pub wanted: Option<Filed>,
+}
+
+/// Every write is one transaction, which also records what was there before under `change`.
 pub trait Bookmarks: Send + Sync {
-    /// Puts bookmarks in, in one transaction. One that is there (by its id; by its address where
-    /// either has no id of its own) takes over what is new.
-    fn put(&self, batch: &[Filed]) -> Result<Vec<Put>>;
+    /// Puts bookmarks in. One that is there (by its id; by its address where either has no id of
+    /// its own) takes over what is new.
+    fn put(&self, batch: &[Filed], change: &mut NewChange) -> Result<Vec<Put>>;
+
+    /// The bookmark as the journal keeps it.
+    fn record(&self, pid: Pid) -> Result<Option<String>>;
+
+    /// Makes bookmarks what is wanted, under the pid that each had. An error, and nothing changed,
+    /// when one of them is not what was expected.
+    fn put_states(&self, states: &[BookmarkState], change: &mut NewChange) -> Result<()>;
 
     /// The bookmark that this one would be joined with.
     fn twin(&self, bookmark: &Bookmark) -> Result<Option<(Pid, Bookmark)>>;
@@ -78,10 +97,10 @@ pub trait Bookmarks: Send + Sync {
     /// Bookmarks by pid, starting after `after`.
     fn list(&self, after: Option<Pid>, limit: usize) -> Result<Vec<(Pid, Bookmark)>>;
 
-    fn remove(&self, id: &str) -> Result<bool>;
+    fn remove(&self, id: &str, change: &mut NewChange) -> Result<bool>;
 
     /// Replaces a bookmark as a whole, for a change by its owner.
-    fn replace(&self, filed: &Filed) -> Result<Option<Pid>>;
+    fn replace(&self, filed: &Filed, change: &mut NewChange) -> Result<Option<Pid>>;
 
     fn categories(&self) -> Result<Vec<(String, u64)>>;
 

@@ -21,8 +21,17 @@ pub trait Cards: Send + Sync {
     /// The file behind it, for messages.
     fn path(&self) -> PathBuf;
 
-    /// Makes a card with an id of its own. Durable when this returns, like every write here.
-    fn create(&self, new: NewCard) -> Result<Card>;
+    /// Checks a new card and gives it an id and its dates. Nothing is written.
+    fn draft(&self, new: NewCard) -> Result<Card>;
+
+    /// Adds a card under the id and with the dates that it has. Durable when this returns, like
+    /// every write here.
+    fn insert(&self, card: Card) -> Result<Card>;
+
+    /// Makes a card with an id of its own.
+    fn create(&self, new: NewCard) -> Result<Card> {
+        self.insert(self.draft(new)?)
+    }
 
     fn get(&self, id: &str, images: Images) -> Result<Option<Card>>;
 
@@ -36,6 +45,10 @@ pub trait Cards: Send + Sync {
     fn toggle(&self, id: &str, flag: Flag) -> Result<Card>;
 
     fn delete(&self, id: &str) -> Result<()>;
+
+    /// Makes each of these cards, named by id, what is given, or removes it: all or none. A card
+    /// keeps the dates that it brings.
+    fn put_all(&self, cards: &[(String, Option<Card>)]) -> Result<()>;
 
     /// Every label in use, sorted, once.
     fn labels(&self) -> Result<Vec<String>>;

@@ -110,6 +110,13 @@ pub trait Prompts: Send + Sync {
 
     fn delete(&self, name: &str) -> Result<()>;
 
+    /// The user's own prompt of exactly this name as its library writes it, for `put_records`.
+    fn record(&self, name: &str) -> Result<Option<String>>;
+
+    /// Makes each of these prompts, named by its name, what its record says, or removes it: all or
+    /// none, as one change with one backup.
+    fn put_records(&self, records: &[(String, Option<String>)]) -> Result<()>;
+
     /// A number that changes whenever the content does, whoever changed it. Cheap: poll it.
     fn version(&self) -> Result<u64>;
 

@@ -67,7 +67,8 @@ impl NewChange {
 /// of a note, JSON of a card, a bookmark or a prompt. `None` where the item did not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// `None` until the item is in the registry.
+    /// `None` until the item is in the registry; filled in from there when the change is finished
+    /// or the item is asked for.
     pub pid: Option<Pid>,
     pub kind: Kind,
     /// The key in the registry: `vault/path.md`, a card's id, a bookmark's id, a prompt's name.
@@ -205,6 +206,9 @@ pub trait Revisions: Send + Sync {
         before: Option<ChangeId>,
         limit: usize,
     ) -> Result<Vec<(Change, Revision)>>;
+
+    /// The item that last had this key in the registry, whether it is still there or not.
+    fn item_of_key(&self, key: &str) -> Result<Option<Pid>>;
 
     /// What one change did to one item.
     fn of_change(&self, pid: Pid, id: ChangeId) -> Result<Option<(Change, Revision)>>;

@@ -7,7 +7,10 @@ use crate::{
         bookmark::Judged,
         query::{Action, Sentiment},
     },
-    store::bookmarks::Put,
+    store::{
+        bookmarks::Put,
+        revisions::{Actor, NewChange},
+    },
 };
 
 /// A bookmark that somebody adds by hand: what they say of it is theirs.
@@ -50,7 +53,7 @@ impl Change {
 const MOST_BYTES: usize = 1 << 20;
 
 impl App {
-    pub fn add_bookmark(&self, add: Add, now: Timestamp) -> Result<(Put, Bookmark)> {
+    pub fn add_bookmark(&self, add: Add, now: Timestamp, actor: &Actor) -> Result<(Put, Bookmark)> {
         let url = url::Url::parse(add.url.trim())
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some())
@@ -76,7 +79,9 @@ impl App {
             .filter(|author| !author.is_empty());
         add.change.apply(&mut bookmark);
         let filed = self.judge(vec![bookmark])?;
-        let put = self.store.bookmarks.put(&filed)?.into_iter().next();
+        let mut journalled = NewChange::new(actor, "save bookmark");
+        let put = self.store.bookmarks.put(&filed, &mut journalled)?.into_iter().next();
+        self.journal.prune(&journalled);
         let put = put.ok_or_else(|| Error::internal("the store put nothing"))?;
         self.wake_index();
         let bookmark = self.store.bookmarks.get(put.pid())?;
@@ -84,21 +89,31 @@ impl App {
     }
 
     /// Changes what the owner decides of a bookmark, by its id or address.
-    pub fn change_bookmark(&self, id: &str, change: &Change) -> Result<(Pid, Bookmark)> {
+    pub fn change_bookmark(
+        &self,
+        id: &str,
+        change: &Change,
+        actor: &Actor,
+    ) -> Result<(Pid, Bookmark)> {
         let (_, mut bookmark) = self.named_bookmark(id)?;
         change.apply(&mut bookmark);
         let filed = self.judge(vec![bookmark.clone()])?;
         let filed = filed.first().ok_or_else(|| Error::internal("nothing was filed"))?;
-        let pid = self.store.bookmarks.replace(filed)?.ok_or_else(|| missing(id))?;
+        let mut journalled = NewChange::new(actor, "change bookmark");
+        let replaced = self.store.bookmarks.replace(filed, &mut journalled)?;
+        self.journal.prune(&journalled);
+        let pid = replaced.ok_or_else(|| missing(id))?;
         self.wake_index();
         Ok((pid, bookmark))
     }
 
-    pub fn remove_bookmark(&self, id: &str) -> Result<Bookmark> {
+    pub fn remove_bookmark(&self, id: &str, actor: &Actor) -> Result<Bookmark> {
         let (_, bookmark) = self.named_bookmark(id)?;
-        if !self.store.bookmarks.remove(&bookmark.id)? {
+        let mut journalled = NewChange::new(actor, "remove bookmark");
+        if !self.store.bookmarks.remove(&bookmark.id, &mut journalled)? {
             return Err(missing(id));
         }
+        self.journal.prune(&journalled);
         self.wake_index();
         Ok(bookmark)
     }

@@ -9,7 +9,10 @@ use crate::{
         ImportReport,
         bookmarks::{self as import, Format},
     },
-    store::bookmarks::Put,
+    store::{
+        bookmarks::Put,
+        revisions::{Actor, NewChange},
+    },
 };
 
 /// Bookmarks that are judged and filed together: one transaction each.
@@ -25,14 +28,18 @@ impl App {
         paths: &[PathBuf],
         now: Timestamp,
         progress: &dyn Progress,
+        actor: &Actor,
     ) -> Result<ImportReport> {
         let mut report = ImportReport::default();
+        // All files and batches are one change.
+        let mut change = NewChange::new(actor, "import bookmarks");
         for path in paths {
             let mut batch = Batch {
                 app: self,
                 waiting: Vec::with_capacity(BATCH),
                 bytes: 0,
                 report: &mut report,
+                change: &mut change,
             };
             let read = batch.read(path, now, progress);
             // What came before a fault was read well.
@@ -58,6 +65,7 @@ struct Batch<'a> {
     waiting: Vec<Bookmark>,
     bytes: usize,
     report: &'a mut ImportReport,
+    change: &'a mut NewChange,
 }
 
 impl Batch<'_> {
@@ -103,7 +111,9 @@ impl Batch<'_> {
             return Ok(());
         }
         let filed = self.app.judge(std::mem::take(&mut self.waiting))?;
-        for put in self.app.store.bookmarks.put(&filed)? {
+        let puts = self.app.store.bookmarks.put(&filed, self.change)?;
+        self.app.journal.prune(self.change);
+        for put in puts {
             match put {
                 Put::Added(_) => self.report.added += 1,
                 Put::Updated(_) => self.report.updated += 1,

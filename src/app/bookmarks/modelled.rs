@@ -14,6 +14,7 @@ use crate::{
         bookmark::{By, Judged},
     },
     llm::{self, Completion, Provider, Request},
+    store::revisions::{Actor, NewChange},
 };
 
 /// Bookmarks that are asked about together.
@@ -59,11 +60,16 @@ struct Verdict {
 
 impl App {
     /// Asks the model about every bookmark that only rules have judged. `None` without a model.
-    pub fn judge_with_model(&self, progress: &dyn Progress) -> Result<Option<Modelled>> {
+    pub fn judge_with_model(
+        &self,
+        progress: &dyn Progress,
+        actor: &Actor,
+    ) -> Result<Option<Modelled>> {
         let Some(provider) = &self.provider else { return Ok(None) };
         let categories = self.enricher()?.taxonomy().names().to_vec();
         let waiting = self.unjudged()?;
         let mut done = Modelled::default();
+        let mut change = NewChange::new(actor, "judge bookmarks");
         let mut failures = 0;
         for (at, batch) in waiting.chunks(BATCH).enumerate() {
             progress.report((at * BATCH) as u64, Some(waiting.len() as u64), "asking the model");
@@ -96,7 +102,7 @@ impl App {
             }
             done.judged += judged.len();
             let filed = self.judge(judged)?;
-            self.store.bookmarks.put(&filed)?;
+            self.store.bookmarks.put(&filed, &mut change)?;
         }
         self.wake_index();
         Ok(Some(self.priced(done)))

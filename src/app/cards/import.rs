@@ -12,7 +12,11 @@ use crate::{
         ImportReport,
         cards::{CardDraft, CardReader, Source},
     },
-    store::{cards::Imported, sqlite::cards::id_of},
+    store::{
+        cards::Imported,
+        revisions::{Actor, NewChange},
+        sqlite::cards::id_of,
+    },
 };
 
 /// Cards in one transaction: short enough that another program does not wait.
@@ -25,7 +29,12 @@ const PAUSE: Duration = Duration::from_millis(25);
 impl CardRoom {
     /// Imports every card of these files, folders and zips. What was filed before a fault or a
     /// stop stays, and a repeat goes on.
-    pub fn import(&self, paths: &[PathBuf], progress: &dyn Progress) -> Result<ImportReport> {
+    pub fn import(
+        &self,
+        paths: &[PathBuf],
+        progress: &dyn Progress,
+        actor: &Actor,
+    ) -> Result<ImportReport> {
         self.writable()?;
         let mut report = ImportReport::default();
         let mut sources = Vec::new();
@@ -35,7 +44,13 @@ impl CardRoom {
                 Err(error) => report.failed.push((path.clone(), error.plain().to_owned())),
             }
         }
-        let mut filing = Filing { room: self, batch: Vec::new(), bytes: 0, ids: HashMap::new() };
+        let mut filing = Filing {
+            room: self,
+            batch: Vec::new(),
+            bytes: 0,
+            ids: HashMap::new(),
+            change: NewChange::new(actor, "import cards"),
+        };
         let total = sources.iter().map(|(_, source)| source.count()).sum::<usize>() as u64;
         let mut done = 0;
         let mut stopped = false;
@@ -79,6 +94,8 @@ struct Filing<'a> {
     bytes: usize,
     /// Ids given in this run, with a digest of the card each was given to.
     ids: HashMap<String, String>,
+    /// All batches are one change.
+    change: NewChange,
 }
 
 impl Filing<'_> {
@@ -113,7 +130,14 @@ impl Filing<'_> {
         if !self.room.file.own {
             std::thread::sleep(PAUSE);
         }
-        for (from, outcome) in from.into_iter().zip(self.room.store()?.import(&cards)?) {
+        let store = self.room.store()?;
+        let ids: Vec<String> = cards.iter().map(|card| card.id.clone()).collect();
+        let outcomes = self.room.journal.write(
+            &mut self.change,
+            || self.room.states(&*store, &ids),
+            || store.import(&cards),
+        )?;
+        for (from, outcome) in from.into_iter().zip(outcomes) {
             match outcome {
                 Imported::Added => report.added += 1,
                 Imported::Updated => report.updated += 1,

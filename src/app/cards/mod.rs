@@ -7,6 +7,7 @@
 mod document;
 mod export;
 mod import;
+mod journal;
 mod trust;
 
 use std::{
@@ -17,6 +18,7 @@ use std::{
 pub use document::{document, markdown};
 pub use export::{Exported, Format};
 
+use super::history::Journal;
 use crate::{
     config::Config,
     domain::{
@@ -27,6 +29,7 @@ use crate::{
         Items,
         cards::{CardPage, CardQuery, Cards, Flag, Images, no_such_card},
         items::{Item, Synced},
+        revisions::{Actor, NewChange},
         sqlite::cards::{CardFile, LOCK_WAIT, SqliteCards},
     },
 };
@@ -38,6 +41,7 @@ const INLINE_IMAGES: usize = 2 << 20;
 pub struct CardRoom {
     file: CardFile,
     items: Arc<dyn Items>,
+    journal: Journal,
     state: Mutex<State>,
     /// Held while the registry hears of cards, so that a comparison begun before a change does
     /// not undo the record of it.
@@ -59,7 +63,7 @@ struct State {
 
 impl CardRoom {
     /// Nothing is opened or made before the first call.
-    pub fn new(config: &Config, items: Arc<dyn Items>) -> Self {
+    pub fn new(config: &Config, items: Arc<dyn Items>, journal: Journal) -> Self {
         // A lock is waited for within the time that a request has.
         let wait = LOCK_WAIT.min(Duration::from_secs(config.limits.request_seconds) / 2);
         Self {
@@ -69,6 +73,7 @@ impl CardRoom {
                 wait,
             },
             items,
+            journal,
             state: Mutex::default(),
             registry: Mutex::default(),
         }
@@ -158,37 +163,48 @@ impl CardRoom {
         }
     }
 
-    pub fn create(&self, new: NewCard) -> Result<Card> {
+    pub fn create(&self, new: NewCard, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
-        let card = cards.create(new)?;
-        self.record(&*cards, &card.id);
-        Ok(with_fitting_images(card))
+        let card = cards.draft(new)?;
+        let id = card.id.clone();
+        self.change_one(&*cards, &id, NewChange::new(actor, "create card"), || cards.insert(card))
     }
 
-    pub fn update(&self, id: &str, change: CardChange) -> Result<Card> {
+    pub fn update(&self, id: &str, change: CardChange, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
-        let card = cards.update(id, change)?;
-        self.record(&*cards, id);
-        Ok(with_fitting_images(card))
+        let summary = NewChange::new(actor, "update card");
+        self.change_one(&*cards, id, summary, || cards.update(id, change))
     }
 
-    pub fn toggle(&self, id: &str, flag: Flag) -> Result<Card> {
+    /// Turns the pin or the archive flag over.
+    pub fn toggle(&self, id: &str, flag: Flag, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
-        let card = cards.toggle(id, flag)?;
-        self.record(&*cards, id);
-        Ok(with_fitting_images(card))
+        let summary = match flag {
+            Flag::Pinned => "pin or unpin card",
+            Flag::Archived => "archive or restore card",
+        };
+        let summary = NewChange::new(actor, summary);
+        self.change_one(&*cards, id, summary, || cards.toggle(id, flag))
     }
 
-    pub fn delete(&self, id: &str) -> Result<()> {
+    pub fn delete(&self, id: &str, actor: &Actor) -> Result<()> {
         let cards = self.writable()?;
-        // The last card leaves the registry first. A crash in between is then a card that comes
-        // back, not a file that seems to have lost its cards.
-        if cards.stamp(id)?.is_some() && self.known()? == 1 {
-            self.items.remove(Kind::Card, id)?;
-        }
-        let deleted = cards.delete(id);
-        self.record(&*cards, id);
-        deleted
+        let mut change = NewChange::new(actor, "delete card");
+        let ids = [id.to_owned()];
+        self.journal.write(
+            &mut change,
+            || self.states(&*cards, &ids),
+            || {
+                // The last card leaves the registry first. A crash in between is then a card that
+                // comes back, not a file that seems to have lost its cards.
+                if cards.stamp(id)?.is_some() && self.known()? == 1 {
+                    self.items.remove(Kind::Card, id)?;
+                }
+                let deleted = cards.delete(id);
+                self.record(&*cards, id);
+                deleted
+            },
+        )
     }
 
     /// One card with its images, or the error of one that is not there.

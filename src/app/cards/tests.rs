@@ -14,8 +14,17 @@ use crate::{
 fn room() -> (tempfile::TempDir, CardRoom) {
     let folder = tempfile::tempdir().unwrap();
     let config = Config { data: folder.path().to_path_buf(), ..Config::default() };
-    let items = store::sqlite::open(folder.path()).unwrap().items;
-    (folder, CardRoom::new(&config, items))
+    let room = room_in(&config);
+    (folder, room)
+}
+
+fn room_in(config: &Config) -> CardRoom {
+    let store = store::sqlite::open(&config.data).unwrap();
+    CardRoom::new(config, store.items, Journal::new(&config.history, store.revisions))
+}
+
+fn me() -> Actor {
+    Actor::shell("test")
 }
 
 fn text(content: &str) -> NewCard {
@@ -37,7 +46,7 @@ fn all(room: &CardRoom) -> BTreeMap<String, Card> {
 }
 
 fn import(room: &CardRoom, path: &Path) -> ImportReport {
-    room.import(&[path.to_path_buf()], &Silent).unwrap()
+    room.import(&[path.to_path_buf()], &Silent, &me()).unwrap()
 }
 
 fn counts(report: &ImportReport) -> (usize, usize, usize, usize) {
@@ -49,11 +58,11 @@ fn the_registry_follows_our_changes_and_those_of_others() {
     let (folder, room) = room();
     assert_eq!(room.sync().unwrap(), Synced::default());
     assert!(!folder.path().join("cards.db").exists(), "looking makes no database");
-    let card = room.create(text("first")).unwrap();
+    let card = room.create(text("first"), &me()).unwrap();
     let item = room.items.find(Kind::Card, &card.id).unwrap().unwrap();
     // The record of our own change and the comparison agree: nothing is indexed twice.
     assert_eq!(room.sync().unwrap(), Synced::default());
-    room.toggle(&card.id, Flag::Pinned).unwrap();
+    room.toggle(&card.id, Flag::Pinned, &me()).unwrap();
     assert_eq!(room.sync().unwrap(), Synced::default());
     assert_ne!(room.items.find(Kind::Card, &card.id).unwrap().unwrap().stamp, item.stamp);
 
@@ -65,7 +74,7 @@ fn the_registry_follows_our_changes_and_those_of_others() {
     assert_eq!(room.sync().unwrap(), Synced::default());
     let document = room.document(&item).unwrap().unwrap();
     assert_eq!(document.chunks[0].text, "theirs");
-    room.delete(&card.id).unwrap();
+    room.delete(&card.id, &me()).unwrap();
     assert_eq!(room.document(&item).unwrap(), None);
     assert_eq!(room.items.find(Kind::Card, &card.id).unwrap(), None);
     assert_eq!(room.items.count(Some(Kind::Card)).unwrap(), 1);
@@ -76,8 +85,7 @@ fn a_missing_foreign_database_is_an_error_of_the_cards() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config { data: folder.path().to_path_buf(), ..Config::default() };
     config.cards.database = folder.path().join("dev.db");
-    let items = store::sqlite::open(folder.path()).unwrap().items;
-    let room = CardRoom::new(&config, items);
+    let room = room_in(&config);
     assert!(room.labels().unwrap_err().message.contains("is not there"));
     assert!(room.sync().is_err());
     assert!(!config.cards.database.exists());
@@ -87,7 +95,7 @@ fn a_missing_foreign_database_is_an_error_of_the_cards() {
 fn images_are_read_by_their_links() {
     let (_folder, room) = room();
     let images = Some(vec!["data:image/png;base64,iVBORw0KGgo=".to_owned()]);
-    let card = room.create(NewCard { images, ..text("photo") }).unwrap();
+    let card = room.create(NewCard { images, ..text("photo") }, &me()).unwrap();
     let listed = room.list(&CardQuery::default()).unwrap().cards.remove(0);
     let link = &listed.images.unwrap()[0];
     assert_eq!(room.image(link).unwrap().bytes.len(), 8);

@@ -140,11 +140,12 @@ mod tests {
                 assert!(table.contains("'={{a}}"), "a spreadsheet would run it: {table}");
             }
             // Back into the library it came from: nothing new.
-            let again = import(&store, std::slice::from_ref(&path), &Silent).unwrap();
+            let again =
+                import(&store, std::slice::from_ref(&path), &Silent, |new| store.add(new)).unwrap();
             assert_eq!((again.added, again.unchanged), (0, written), "{to}");
             // Into an empty one: the same prompts.
             let other = JsonlPrompts::open(folder.path().join(format!("{to}-library")), 10, None);
-            import(&other, &[path], &Silent).unwrap();
+            import(&other, &[path], &Silent, |new| other.add(new)).unwrap();
             for stored in store.all().unwrap().iter().filter(|s| s.origin.is_user()).take(written) {
                 let mut copy = other.get(&stored.prompt.name).unwrap().prompt.clone();
                 copy.extra.clear();

@@ -25,11 +25,12 @@ use crate::{
     store::{Prompts, prompts::declare_placeholders},
 };
 
-/// Imports files and folders as one change with one backup.
+/// Reads files and folders, and hands what is new to `add`, as one change with one backup.
 pub fn import(
     prompts: &dyn Prompts,
     paths: &[PathBuf],
     progress: &dyn Progress,
+    add: impl FnOnce(Vec<Prompt>) -> Result<()>,
 ) -> Result<ImportReport> {
     let mut reading = Reading::default();
     for path in paths {
@@ -77,7 +78,9 @@ pub fn import(
         new.push(prompt);
     }
     report.added = new.len();
-    prompts.add(new)?;
+    if !new.is_empty() {
+        add(new)?;
+    }
     progress.report(total, Some(total), "done");
     Ok(report)
 }
@@ -144,6 +147,10 @@ mod tests {
     use super::*;
     use crate::{domain::Silent, store::jsonl::JsonlPrompts};
 
+    fn import_into(store: &JsonlPrompts, paths: &[PathBuf]) -> Result<ImportReport> {
+        import(store, paths, &Silent, |prompts| store.add(prompts))
+    }
+
     #[test]
     fn names_are_made_of_titles_in_any_script() {
         for (title, name) in [
@@ -177,7 +184,7 @@ mod tests {
         fs::write(at("pages/bad.md"), "---\nx: [\n---\n").unwrap();
         let paths = [at("a.csv"), at("b.jsonl"), at("pages")];
         let store = JsonlPrompts::open(at("library"), 10, None);
-        let report = import(&store, &paths, &Silent).unwrap();
+        let report = import_into(&store, &paths).unwrap();
         assert_eq!(report.added, 7);
         for name in ["linux_terminal", "dup", "dup_2", "переводчик", "own", "mustache", "要約"]
         {
@@ -200,7 +207,7 @@ mod tests {
         let patch =
             serde_json::json!({"name": "переводчик", "newName": "translate_ru", "title": "Mine"});
         store.update(crate::domain::prompt::Patch::parse(patch).unwrap()).unwrap();
-        let again = import(&store, &paths, &Silent).unwrap();
+        let again = import_into(&store, &paths).unwrap();
         assert_eq!((again.added, again.unchanged), (0, 7));
         assert_eq!(store.backups().unwrap().len(), 1);
     }
@@ -218,12 +225,12 @@ mod tests {
         paths.sort();
         let folder = tempfile::tempdir().unwrap();
         let store = JsonlPrompts::open(folder.path(), 10, None);
-        let report = import(&store, &paths, &Silent).unwrap();
+        let report = import_into(&store, &paths).unwrap();
         assert!(report.skipped.is_empty(), "{:?}", report.skipped);
         assert!(report.failed.is_empty(), "{:?}", report.failed);
         assert_eq!(report.added + report.unchanged, 1529 + 230 + 837 + 400 + 46 + 400);
         assert!(report.added > 3000, "{}", report.added);
         assert_eq!(store.problems().unwrap(), []);
-        assert_eq!(import(&store, &paths, &Silent).unwrap().added, 0);
+        assert_eq!(import_into(&store, &paths).unwrap().added, 0);
     }
 }

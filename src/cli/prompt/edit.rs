@@ -12,7 +12,10 @@ use crate::{
         prompt::{Draft, Message, Patch},
     },
     import::prompts::markdown,
-    store::prompts::{Origin, Stored, check_placeholders},
+    store::{
+        prompts::{Origin, Stored, check_placeholders},
+        revisions::Actor,
+    },
 };
 
 /// Opens a prompt in the editor and saves what comes back.
@@ -71,14 +74,15 @@ fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Resul
     edited.check()?;
     check_placeholders(&edited)?;
     let Some(Stored { prompt: before, .. }) = stored else {
-        return app.create_prompt(Draft {
+        let draft = Draft {
             name: Some(edited.name),
             title: Some(edited.title),
             description: edited.description,
             arguments: Some(edited.arguments),
             messages: Some(edited.messages),
             tags: Some(edited.tags),
-        });
+        };
+        return app.create_prompt(draft, &Actor::shell("prompt edit"));
     };
     if app.prompts.get(&before.name)?.prompt != *before {
         return Err(Error::invalid_request(format!(
@@ -104,7 +108,7 @@ fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Resul
     };
     match patch.is_empty() {
         true => Ok("Nothing changed.".to_owned()),
-        false => app.update_prompt(patch),
+        false => app.update_prompt(patch, &Actor::shell("prompt edit")),
     }
 }
 

@@ -343,7 +343,7 @@ impl ServerHandler for Handler {
             let method = request.method;
             let message = self
                 .run(&context, move |app, link, _, _| match may_change(link) {
-                    true => change.make(app, params),
+                    true => change.make(app, params, &link.rights.actor(&method)),
                     false => Err(no_such_method(&method)),
                 })
                 .await?;

@@ -13,6 +13,7 @@ use crate::{
         Error, Result, from_json,
         prompt::{Argument, Draft, Patch},
     },
+    store::revisions::Actor,
 };
 
 pub fn listed(offered: Offered) -> Prompt {
@@ -73,16 +74,16 @@ impl Change {
     }
 
     /// Makes the change; gives the seed's message.
-    pub fn make(self, app: &App, mut params: Value) -> Result<String> {
+    pub fn make(self, app: &App, mut params: Value, actor: &Actor) -> Result<String> {
         if let Value::Object(map) = &mut params {
             map.remove("_meta");
         }
         match self {
-            Self::Create => app.create_prompt(Draft::parse(params)?),
-            Self::Update => app.update_prompt(Patch::parse(params)?),
+            Self::Create => app.create_prompt(Draft::parse(params)?, actor),
+            Self::Update => app.update_prompt(Patch::parse(params)?, actor),
             Self::Delete => {
                 let named: Named = from_json(params)?;
-                app.delete_prompt(&named.name.unwrap_or_default())
+                app.delete_prompt(&named.name.unwrap_or_default(), actor)
             }
         }
     }

@@ -119,15 +119,45 @@ impl Lines {
     }
 
     pub fn append(&mut self, prompt: Prompt) {
+        let record = Value::Object(prompt.to_map()).to_string();
+        self.append_record(&record, Stored { prompt, origin: Origin::User });
+    }
+
+    fn append_record(&mut self, record: &str, stored: Stored) {
         let ending = self.ending();
         if let Some(last) = self.0.last_mut()
             && !last.raw.ends_with(b"\n")
         {
             last.raw = [&last.raw, ending].concat().into();
         }
-        let raw = [Value::Object(prompt.to_map()).to_string().as_bytes(), ending].concat();
-        let stored = Stored { prompt, origin: Origin::User };
+        let raw = [record.as_bytes(), ending].concat();
         self.0.push(Line { raw: raw.into(), holds: Holds::Prompt(Arc::new(stored)) });
+    }
+
+    /// The line of a prompt without its mark and ending.
+    pub fn record(&self, name: &str) -> Option<String> {
+        let raw = &*self.0[self.position(name)?].raw;
+        let text = raw.strip_prefix(BOM).unwrap_or(raw).trim_ascii();
+        String::from_utf8(text.to_vec()).ok()
+    }
+
+    /// Puts a line that `record` gave in the place of the prompt of that name, or at the end.
+    pub fn put(&mut self, name: &str, record: &str) -> Result<(), String> {
+        let prompt = read_map(record.as_bytes()).and_then(Prompt::read)?;
+        if prompt.name != name || record.contains('\n') {
+            return Err("is not one line with that name".into());
+        }
+        let stored = Stored { prompt, origin: Origin::User };
+        let Some(at) = self.position(name) else {
+            self.append_record(record, stored);
+            return Ok(());
+        };
+        let old = &self.0[at].raw;
+        let mark: &[u8] = if old.starts_with(BOM) { BOM } else { b"" };
+        let ending = &old[old.trim_ascii_end().len()..];
+        let raw = [mark, record.as_bytes(), ending].concat();
+        self.0[at] = Line { raw: raw.into(), holds: Holds::Prompt(Arc::new(stored)) };
+        Ok(())
     }
 
     /// Puts a changed prompt in the place of the old one. The line keeps its mark, its ending, and

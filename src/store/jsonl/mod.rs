@@ -357,6 +357,27 @@ impl Prompts for JsonlPrompts {
         .map(drop)
     }
 
+    fn record(&self, name: &str) -> Result<Option<String>> {
+        let mut state = self.state();
+        self.refresh(&mut state)?;
+        Ok(state.user.lines.record(name))
+    }
+
+    fn put_records(&self, records: &[(String, Option<String>)]) -> Result<()> {
+        self.change(|lines, _| {
+            for (name, record) in records {
+                match record {
+                    Some(record) => lines.put(name, record).map_err(|why| {
+                        Error::internal(format!("the record of the prompt `{name}`: {why}"))
+                    })?,
+                    None => lines.remove(name),
+                }
+            }
+            Ok(())
+        })
+        .map(drop)
+    }
+
     fn version(&self) -> Result<u64> {
         let mut state = self.state();
         self.refresh(&mut state)?;

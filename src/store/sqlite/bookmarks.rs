@@ -1,17 +1,18 @@
+mod write;
+
 use std::collections::HashMap;
 
-use rusqlite::{
-    Connection, OptionalExtension, Row, ToSql, Transaction, named_params, params, types::Type,
-};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params, params, types::Type};
 use sha2::{Digest, Sha256};
 
-use super::{
-    Sqlite,
-    items::{bury, lookup, put, rename},
-};
+use self::write::{file, put_one, put_state, remove, revision};
+use super::Sqlite;
 use crate::{
-    domain::{Bookmark, Kind, Pid, Result, bookmark},
-    store::bookmarks::{Bookmarks, Counted, Filed, Put, Tally, Window},
+    domain::{Bookmark, Error, Pid, Result, bookmark},
+    store::{
+        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Tally, Window},
+        revisions::NewChange,
+    },
 };
 
 /// Says what its index says, `address <> ''`: SQLite uses a partial index only then.
@@ -19,8 +20,31 @@ const BY_ADDRESS: &str =
     "SELECT pid, body FROM bookmarks WHERE address = ?1 AND address <> '' ORDER BY pid";
 
 impl Bookmarks for Sqlite {
-    fn put(&self, batch: &[Filed]) -> Result<Vec<Put>> {
-        self.write(|tx| batch.iter().map(|filed| put_one(tx, filed)).collect())
+    fn put(&self, batch: &[Filed], change: &mut NewChange) -> Result<Vec<Put>> {
+        self.recorded(change, |tx, revisions| {
+            batch.iter().map(|filed| put_one(tx, filed, revisions)).collect()
+        })
+    }
+
+    fn record(&self, pid: Pid) -> Result<Option<String>> {
+        self.read(|db| record(db, pid))
+    }
+
+    fn put_states(&self, states: &[BookmarkState], change: &mut NewChange) -> Result<()> {
+        let done = self.recorded(change, |tx, revisions| {
+            for state in states {
+                if record(tx, state.pid)? != state.expected {
+                    return Ok(false);
+                }
+            }
+            states.iter().try_for_each(|state| put_state(tx, state, revisions)).map(|()| true)
+        })?;
+        match done {
+            true => Ok(()),
+            false => Err(Error::invalid_request(
+                "a bookmark changed at this moment; nothing was undone, try again",
+            )),
+        }
     }
 
     fn twin(&self, bookmark: &Bookmark) -> Result<Option<(Pid, Bookmark)>> {
@@ -28,12 +52,7 @@ impl Bookmarks for Sqlite {
     }
 
     fn get(&self, pid: Pid) -> Result<Option<Bookmark>> {
-        self.read(|db| {
-            db.prepare_cached("SELECT pid, body FROM bookmarks WHERE pid = ?1")?
-                .query_row([pid.0], read)
-                .optional()
-        })
-        .map(|found| found.map(|(_, bookmark)| bookmark))
+        self.read(|db| by_pid(db, pid))
     }
 
     fn find(&self, id: &str) -> Result<Option<(Pid, Bookmark)>> {
@@ -50,18 +69,19 @@ impl Bookmarks for Sqlite {
         })
     }
 
-    fn remove(&self, id: &str) -> Result<bool> {
-        self.write(|tx| {
-            let Some((pid, _)) = by_id(tx, id)? else { return Ok(false) };
-            tx.execute("DELETE FROM bookmarks WHERE pid = ?1", [pid.0])?;
-            bury(tx, pid)?;
+    fn remove(&self, id: &str, change: &mut NewChange) -> Result<bool> {
+        self.recorded(change, |tx, revisions| {
+            let Some((pid, known)) = by_id(tx, id)? else { return Ok(false) };
+            revisions.push(revision(pid, Some(&known), None)?);
+            remove(tx, pid)?;
             Ok(true)
         })
     }
 
-    fn replace(&self, filed: &Filed) -> Result<Option<Pid>> {
-        self.write(|tx| {
-            let Some((pid, _)) = by_id(tx, &filed.bookmark.id)? else { return Ok(None) };
+    fn replace(&self, filed: &Filed, change: &mut NewChange) -> Result<Option<Pid>> {
+        self.recorded(change, |tx, revisions| {
+            let Some((pid, known)) = by_id(tx, &filed.bookmark.id)? else { return Ok(None) };
+            revisions.push(revision(pid, Some(&known), Some(&filed.bookmark))?);
             file(tx, pid, &filed.bookmark, filed)?;
             Ok(Some(pid))
         })
@@ -150,6 +170,13 @@ impl Bookmarks for Sqlite {
     }
 }
 
+fn by_pid(db: &Connection, pid: Pid) -> rusqlite::Result<Option<Bookmark>> {
+    db.prepare_cached("SELECT pid, body FROM bookmarks WHERE pid = ?1")?
+        .query_row([pid.0], read)
+        .optional()
+        .map(|found| found.map(|(_, bookmark)| bookmark))
+}
+
 fn by_id(db: &Connection, id: &str) -> rusqlite::Result<Option<(Pid, Bookmark)>> {
     db.prepare_cached("SELECT pid, body FROM bookmarks WHERE id = ?1")?
         .query_row([id], read)
@@ -174,62 +201,8 @@ fn twin(db: &Connection, bookmark: &Bookmark) -> rusqlite::Result<Option<(Pid, B
     Ok(found.into_iter().find(|(_, known)| made || known.has_made_id()))
 }
 
-fn put_one(tx: &Transaction<'_>, filed: &Filed) -> rusqlite::Result<Put> {
-    let Some((pid, mut known)) = twin(tx, &filed.bookmark)? else {
-        let (pid, _) = put(tx, Kind::Bookmark, &filed.bookmark.id, stamp(&filed.bookmark)?)?;
-        file(tx, pid, &filed.bookmark, filed)?;
-        return Ok(Put::Added(pid));
-    };
-    let mut changed = known.take(&filed.bookmark);
-    if known.has_made_id() && !filed.bookmark.has_made_id() {
-        // The export that knows the post's own id came second.
-        rename(tx, pid, Kind::Bookmark, &filed.bookmark.id)?;
-        known.id.clone_from(&filed.bookmark.id);
-        changed = true;
-    }
-    if !changed {
-        return Ok(Put::Same(pid));
-    }
-    file(tx, pid, &known, filed)?;
-    Ok(Put::Updated(pid))
-}
-
-/// Writes a bookmark's row and topics, and logs the change.
-fn file(
-    tx: &Transaction<'_>,
-    pid: Pid,
-    bookmark: &Bookmark,
-    filed: &Filed,
-) -> rusqlite::Result<()> {
-    let body = body(bookmark)?;
-    // The registry logs a change when the stamp is another.
-    debug_assert!(lookup(tx, Kind::Bookmark, &bookmark.id)?.is_none_or(|item| item.pid == pid));
-    put(tx, Kind::Bookmark, &bookmark.id, stamp(bookmark)?)?;
-    tx.prepare_cached(
-        "INSERT INTO bookmarks (pid, id, address, date, author, domain, category, tool, engaged, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-         ON CONFLICT (pid) DO UPDATE SET id = ?2, address = ?3, date = ?4, author = ?5, domain = ?6,
-           category = ?7, tool = ?8, engaged = ?9, body = ?10",
-    )?
-    .execute(params![
-        pid.0,
-        bookmark.id,
-        address(bookmark),
-        bookmark.date.0,
-        bookmark.author,
-        bookmark::domain(&bookmark.url),
-        bookmark.category.as_ref().map(|judged| &judged.value),
-        filed.tool,
-        i64::try_from(bookmark.engaged()).unwrap_or(i64::MAX),
-        body,
-    ])?;
-    tx.prepare_cached("DELETE FROM topics WHERE pid = ?1")?.execute([pid.0])?;
-    let mut insert =
-        tx.prepare_cached("INSERT OR IGNORE INTO topics (pid, topic, form) VALUES (?1, ?2, ?3)")?;
-    for topic in &filed.topics {
-        insert.execute(params![pid.0, topic.key, topic.form])?;
-    }
-    Ok(())
+fn record(db: &Connection, pid: Pid) -> rusqlite::Result<Option<String>> {
+    by_pid(db, pid)?.as_ref().map(body).transpose()
 }
 
 fn address(bookmark: &Bookmark) -> String {
@@ -320,8 +293,8 @@ fn count(db: &Connection, window: &Window) -> rusqlite::Result<Counted> {
 mod tests {
     use super::*;
     use crate::{
-        domain::{Timestamp, bookmark::Judged},
-        store::{Items, bookmarks::Topic},
+        domain::{Kind, Timestamp, bookmark::Judged},
+        store::{Items, bookmarks::Topic, revisions::Actor},
     };
 
     fn filed(id: Option<&str>, url: &str, day: i64, topics: &[(&str, &str)]) -> Filed {
@@ -335,6 +308,10 @@ mod tests {
         }
     }
 
+    fn change() -> NewChange {
+        NewChange::new(&Actor::shell("test"), "test")
+    }
+
     fn open() -> (tempfile::TempDir, Sqlite) {
         let dir = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&dir.path().join("notewell.db")).unwrap();
@@ -345,9 +322,15 @@ mod tests {
     fn a_second_time_changes_nothing_and_logs_nothing() {
         let (_dir, store) = open();
         let batch = [filed(Some("1"), "https://x.com/a/status/1", 1, &[("agent", "agents")])];
-        assert!(matches!(Bookmarks::put(&store, &batch).unwrap()[..], [Put::Added(_)]));
+        assert!(matches!(
+            Bookmarks::put(&store, &batch, &mut change()).unwrap()[..],
+            [Put::Added(_)]
+        ));
         let head = store.head().unwrap();
-        assert!(matches!(Bookmarks::put(&store, &batch).unwrap()[..], [Put::Same(_)]));
+        assert!(matches!(
+            Bookmarks::put(&store, &batch, &mut change()).unwrap()[..],
+            [Put::Same(_)]
+        ));
         assert_eq!(store.head().unwrap(), head);
     }
 
@@ -357,7 +340,8 @@ mod tests {
         let plain = filed(None, "https://example.org/a", 1, &[]);
         let posted = filed(Some("hn.1"), "http://www.example.org/a/", 1, &[]);
         let again = filed(Some("hn.2"), "https://example.org/a", 2, &[]);
-        let puts = Bookmarks::put(&store, &[plain.clone(), posted, plain, again]).unwrap();
+        let puts =
+            Bookmarks::put(&store, &[plain.clone(), posted, plain, again], &mut change()).unwrap();
         let [Put::Added(first), Put::Updated(second), Put::Same(third), Put::Added(fourth)] =
             puts[..]
         else {
@@ -367,8 +351,8 @@ mod tests {
         let (pid, known) = Bookmarks::find(&store, "hn.1").unwrap().unwrap();
         assert_eq!((pid, known.id.as_str()), (first, "hn.1"));
         assert_eq!(Items::count(&store, Some(Kind::Bookmark)).unwrap(), 2);
-        assert!(Bookmarks::remove(&store, "hn.1").unwrap());
-        assert!(!Bookmarks::remove(&store, "hn.1").unwrap());
+        assert!(Bookmarks::remove(&store, "hn.1", &mut change()).unwrap());
+        assert!(!Bookmarks::remove(&store, "hn.1", &mut change()).unwrap());
         assert_eq!(Items::count(&store, Some(Kind::Bookmark)).unwrap(), 1);
     }
 
@@ -400,7 +384,7 @@ mod tests {
             ai,
             filed(Some("5"), "", 14, &[("agent", "agents")]),
         ];
-        Bookmarks::put(&store, &batch).unwrap();
+        Bookmarks::put(&store, &batch, &mut change()).unwrap();
         let day = |day| Timestamp(0).plus_days(day);
         let mut window = Window { before: day(0), from: day(7), until: day(14), category: None };
         let counted = Bookmarks::count(&store, &window).unwrap();
@@ -430,7 +414,7 @@ mod tests {
             with_tool("3", 8, "CrewAI", &[]),
             filed(Some("4"), "", 9, &[("crewai", "CrewAI")]),
         ];
-        Bookmarks::put(&store, &batch).unwrap();
+        Bookmarks::put(&store, &batch, &mut change()).unwrap();
         let day = |day| Timestamp(0).plus_days(day);
         let window = Window { before: day(0), from: day(7), until: day(14), category: None };
         assert_eq!(store.new_tools(&window, 5).unwrap(), [("CrewAI".to_owned(), 2)]);

@@ -59,7 +59,7 @@ impl Revisions for Sqlite {
     }
 
     fn finish(&self, begun: Begun) -> Result<()> {
-        self.write(|tx| done(tx, begun.id))
+        self.write(|tx| done(tx, begun))
     }
 
     fn finish_as(&self, begun: Begun, revisions: &[Revision]) -> Result<bool> {
@@ -68,7 +68,7 @@ impl Revisions for Sqlite {
             let old = take_from(tx, begun)?;
             append(tx, begun, not_empty(revisions))?;
             contents::delete_unused(tx, &old)?;
-            done(tx, begun.id)?;
+            done(tx, begun)?;
             remove_if_empty(tx, begun.id).map(|removed| !removed)
         })
     }
@@ -139,9 +139,12 @@ impl Revisions for Sqlite {
         limit: usize,
     ) -> Result<Vec<(Change, Revision)>> {
         self.read(|db| {
+            // An item may have come into the registry after the change that made it was finished.
             let mut statement = db.prepare_cached(&format!(
                 "SELECT {CHANGE}, {REVISION} FROM revisions r JOIN journal j ON j.id = r.change
-                 WHERE r.pid = ?1 AND r.change < ?2 AND j.pending_from IS NULL
+                 WHERE (r.pid = ?1 OR r.pid IS NULL AND r.key IN
+                         (SELECT i.key FROM items i WHERE i.pid = ?1 AND i.kind = r.kind))
+                   AND r.change < ?2 AND j.pending_from IS NULL
                  ORDER BY r.change DESC, r.number DESC LIMIT ?3"
             ))?;
             let mut rows = statement.query(params![pid.0, below(before), limit as i64])?;
@@ -150,6 +153,19 @@ impl Revisions for Sqlite {
                 found.push((change(row)?, revision(db, row, CHANGE_COLUMNS)?));
             }
             Ok(found)
+        })
+    }
+
+    fn item_of_key(&self, key: &str) -> Result<Option<Pid>> {
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT coalesce(r.pid, (SELECT i.pid FROM items i
+                     WHERE i.kind = r.kind AND i.key = r.key))
+                 FROM revisions r WHERE r.key = ?1 ORDER BY r.change DESC LIMIT 1",
+            )?
+            .query_row([key], |row| row.get::<_, Option<i64>>(0))
+            .optional()
+            .map(|found| found.flatten().map(Pid))
         })
     }
 
@@ -199,6 +215,20 @@ impl Revisions for Sqlite {
     fn damage(&self) -> Result<Vec<String>> {
         self.read(contents::damage)
     }
+}
+
+/// Records revisions of a change that the same transaction makes: done when it commits.
+pub(super) fn record(
+    tx: &Transaction<'_>,
+    change: &NewChange,
+    revisions: &[Revision],
+) -> rusqlite::Result<Option<ChangeId>> {
+    if not_empty(revisions).next().is_none() {
+        return Ok(change.id);
+    }
+    let begun = open(tx, change)?;
+    append(tx, begun, not_empty(revisions))?;
+    Ok(Some(begun.id))
 }
 
 /// The change's row, made now if it has none, and the number of its next revision.
@@ -271,9 +301,16 @@ fn take_from(tx: &Transaction<'_>, begun: Begun) -> rusqlite::Result<Vec<i64>> {
     Ok(rows.into_iter().flatten().flatten().collect())
 }
 
-fn done(tx: &Transaction<'_>, id: ChangeId) -> rusqlite::Result<()> {
+/// Marks a change as done, and fills in the pids that the registry knows by now.
+fn done(tx: &Transaction<'_>, begun: Begun) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE revisions SET pid = (SELECT i.pid FROM items i
+             WHERE i.kind = revisions.kind AND i.key = coalesce(moved_to, revisions.key))
+         WHERE change = ?1 AND number >= ?2 AND pid IS NULL",
+    )?
+    .execute(params![begun.id.0, begun.first as i64])?;
     tx.prepare_cached("UPDATE journal SET pending_from = NULL WHERE id = ?1")?
-        .execute([id.0])
+        .execute([begun.id.0])
         .map(drop)
 }
 

@@ -61,7 +61,8 @@ impl Tool for AddBookmark {
                 ..Change::default()
             },
         };
-        let (put, bookmark) = cx.app.add_bookmark(add, Timestamp::now())?;
+        let (put, bookmark) =
+            cx.app.add_bookmark(add, Timestamp::now(), &cx.rights.actor(Self::NAME))?;
         Ok(AddAnswer {
             tweet_id: bookmark.id,
             pid: put.pid().0,

@@ -41,7 +41,7 @@ impl Tool for CreateNote {
 
     fn call(self, cx: &Cx<'_>) -> Result<One> {
         let reminder = self.reminder.as_deref().map(|text| moment("reminder", text)).transpose()?;
-        let card = cx.app.cards.create(NewCard {
+        let new = NewCard {
             title: self.title,
             content: self.content,
             color: self.color,
@@ -53,7 +53,8 @@ impl Tool for CreateNote {
             images: self.images,
             reminder,
             reminder_recurrence: self.reminder_recurrence,
-        })?;
+        };
+        let card = cx.app.cards.create(new, &cx.rights.actor(Self::NAME))?;
         Ok(One::new(&card, View::Written))
     }
 }

@@ -24,6 +24,9 @@ impl Tool for TogglePin {
     type Answer = One;
 
     fn call(self, cx: &Cx<'_>) -> Result<One> {
-        Ok(One::new(&cx.app.cards.toggle(&self.id, Flag::Pinned)?, View::Brief))
+        Ok(One::new(
+            &cx.app.cards.toggle(&self.id, Flag::Pinned, &cx.rights.actor(Self::NAME))?,
+            View::Brief,
+        ))
     }
 }

@@ -82,6 +82,9 @@ impl Tool for UpdateNote {
             is_reminder_done: self.is_reminder_done,
             if_updated_at,
         };
-        Ok(One::new(&cx.app.cards.update(&self.id, change)?, View::Written))
+        Ok(One::new(
+            &cx.app.cards.update(&self.id, change, &cx.rights.actor(Self::NAME))?,
+            View::Written,
+        ))
     }
 }

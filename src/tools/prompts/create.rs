@@ -36,14 +36,15 @@ impl Tool for CreatePrompt {
     type Answer = Changed;
 
     fn call(self, cx: &Cx<'_>) -> Result<Changed> {
-        let message = cx.app.create_prompt(Draft {
+        let draft = Draft {
             name: Some(self.name),
             title: Some(self.title),
             description: self.description,
             arguments: self.arguments,
             messages: Some(self.messages),
             tags: self.tags,
-        })?;
+        };
+        let message = cx.app.create_prompt(draft, &cx.rights.actor(Self::NAME))?;
         Ok(Changed::new(message))
     }
 }

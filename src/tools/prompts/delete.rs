@@ -23,6 +23,6 @@ impl Tool for DeletePrompt {
     type Answer = Changed;
 
     fn call(self, cx: &Cx<'_>) -> Result<Changed> {
-        Ok(Changed::new(cx.app.delete_prompt(&self.name)?))
+        Ok(Changed::new(cx.app.delete_prompt(&self.name, &cx.rights.actor(Self::NAME))?))
     }
 }

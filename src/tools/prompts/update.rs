@@ -39,7 +39,7 @@ impl Tool for UpdatePrompt {
     type Answer = Changed;
 
     fn call(self, cx: &Cx<'_>) -> Result<Changed> {
-        let message = cx.app.update_prompt(Patch {
+        let patch = Patch {
             name: Some(self.name),
             new_name: self.new_name,
             title: self.title,
@@ -47,7 +47,8 @@ impl Tool for UpdatePrompt {
             arguments: self.arguments,
             messages: self.messages,
             tags: self.tags,
-        })?;
+        };
+        let message = cx.app.update_prompt(patch, &cx.rights.actor(Self::NAME))?;
         Ok(Changed::new(message))
     }
 }

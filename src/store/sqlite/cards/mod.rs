@@ -277,10 +277,13 @@ impl Cards for SqliteCards {
         self.file.path.clone()
     }
 
-    fn create(&self, new: NewCard) -> Result<Card> {
+    fn draft(&self, new: NewCard) -> Result<Card> {
         new.check()?;
+        Ok(new.into_card(cuid::new_id()?, Timestamp::now()))
+    }
+
+    fn insert(&self, card: Card) -> Result<Card> {
         let mut inner = self.lock()?;
-        let card = new.into_card(cuid::new_id()?, Timestamp::now());
         let card = inner.write("add the card", |inner| inner.insert(card))?;
         inner.follow(&card.id);
         Ok(card)
@@ -311,15 +314,23 @@ impl Cards for SqliteCards {
 
     fn delete(&self, id: &str) -> Result<()> {
         let mut inner = self.lock()?;
-        inner.write("delete the card", |inner| {
-            let gone = inner
-                .connection
-                .prepare_cached(r#"DELETE FROM "Note" WHERE "id" = ?1"#)
-                .and_then(|mut statement| statement.execute([id]))
-                .map_err(|error| fail(error, "delete the card"))?;
-            if gone == 0 { Err(no_such_card(id)) } else { Ok(()) }
+        inner.write("delete the card", |inner| match inner.delete(id)? {
+            true => Ok(()),
+            false => Err(no_such_card(id)),
         })?;
         inner.follow(id);
+        Ok(())
+    }
+
+    fn put_all(&self, cards: &[(String, Option<Card>)]) -> Result<()> {
+        let mut inner = self.lock()?;
+        inner.write("bring cards back", |inner| {
+            cards.iter().try_for_each(|(id, card)| match card {
+                Some(card) => inner.put(id, card),
+                None => inner.delete(id).map(drop),
+            })
+        })?;
+        inner.seen = None;
         Ok(())
     }
 

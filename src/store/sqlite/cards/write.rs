@@ -184,21 +184,42 @@ impl Inner {
         self.must_get(&card.id)
     }
 
+    /// Deletes a card. Returns whether it was there.
+    pub fn delete(&self, id: &str) -> Result<bool> {
+        self.connection
+            .prepare_cached(r#"DELETE FROM "Note" WHERE "id" = ?1"#)
+            .and_then(|mut statement| statement.execute([id]))
+            .map(|deleted| deleted > 0)
+            .map_err(|error| fail(error, "delete the card"))
+    }
+
+    /// Writes a card whole, in the place of the one with this id if there is one.
+    pub fn put(&self, id: &str, card: &Card) -> Result<()> {
+        let found = self.get(id, Images::Bytes).map_err(|error| fail(error, "read a card"))?;
+        match found {
+            None => self.insert(card.clone()),
+            Some(old) => self.replace(&old, card),
+        }
+        .map(drop)
+    }
+
+    /// Writes every column that there is for this card.
+    fn replace(&self, old: &Card, card: &Card) -> Result<Card> {
+        let columns: Vec<_> = COLUMNS
+            .into_iter()
+            .filter(|column| *column != "id" && self.layout.has(column))
+            .collect();
+        refuse_lost(&self.layout, card)?;
+        self.set(old, card, &columns)
+    }
+
     pub fn import(&self, card: &Card) -> Result<Imported> {
         let found =
             self.get(&card.id, Images::Bytes).map_err(|error| fail(error, "read a card"))?;
         let outcome = match found {
             None => self.insert(card.clone()).map(|_| Imported::Added),
             Some(old) if old.updated_at >= card.updated_at => return Ok(Imported::Present),
-            Some(old) => {
-                let columns: Vec<_> = COLUMNS
-                    .into_iter()
-                    .filter(|column| *column != "id" && self.layout.has(column))
-                    .collect();
-                refuse_lost(&self.layout, card)
-                    .and_then(|()| self.set(&old, card, &columns))
-                    .map(|_| Imported::Updated)
-            }
+            Some(old) => self.replace(&old, card).map(|_| Imported::Updated),
         };
         match outcome {
             // A fault of storage ends the import; anything else is about this card.

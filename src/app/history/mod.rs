@@ -1,0 +1,5 @@
+//! History: every change that Notewell makes, and the way back from it.
+
+mod journal;
+
+pub use journal::{ItemState, Journal};
