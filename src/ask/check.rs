@@ -1,4 +1,4 @@
-//! Whether a passage says what a sentence claims: every number and name of the sentence, and most of
+//! Whether a passage supports a claim: every number and name of the sentence, and most of
 //! its other words, must be in the passage or in the question.
 //!
 //! This is a check of words, not of logic: it catches what was made up, not what was turned around.
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::{
     passages::Candidate,
     question::numbers,
-    sentence::{cosine, terms},
+    statement::{cosine, terms},
 };
 use crate::{
     domain::Result,
@@ -18,12 +18,12 @@ use crate::{
     text::{Analyser, Kind, Lang, Mode, is_stop_word, lang, script, sentences::sentences},
 };
 
-/// The share of a sentence's words that the passage must have, the question's aside.
-const WORDS: f32 = 0.6;
+/// The share of a claim's words that the passage must have, the question's words aside.
+const MIN_SUPPORTED: f32 = 0.6;
 /// How near in meaning a sentence in another language must be to one of the passage. Measured on
 /// translated sentences: four of five translations are nearer, and one in ten sentences finds
 /// another among some 350 that is.
-const NEAR: f32 = 0.42;
+const MIN_COSINE: f32 = 0.42;
 
 /// Checks sentences against the passages they may be from.
 pub(super) struct Checker<'a> {
@@ -33,7 +33,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// The first of the passages that says it: those that were named, then the others.
+    /// The first passage that supports a claim: those that were named, then the others.
     pub(super) fn support(&self, claim: &str, named: &[usize]) -> Result<Option<usize>> {
         let others = (0..self.passages.len()).filter(|at| !named.contains(at));
         for at in named.iter().copied().chain(others) {
@@ -58,18 +58,18 @@ impl Checker<'_> {
         if script_of(of_claim) != script_of(of_passage) {
             return self.near(&passage.text, claim);
         }
-        let said = terms(&whole, Some(of_passage));
+        let stated = terms(&whole, Some(of_passage));
         let asked = terms(self.question, Some(of_passage));
         let words = content(claim, of_passage);
-        let is_known = |term: &str| said.contains(term) || asked.contains(term);
+        let is_known = |term: &str| stated.contains(term) || asked.contains(term);
         if words.iter().any(|word| word.name && !is_known(&word.term)) {
             return Ok(false);
         }
         // What merely repeats the question proves nothing.
         let new: Vec<_> = words.iter().filter(|word| !asked.contains(&word.term)).collect();
         let judged = if new.is_empty() { words.iter().collect() } else { new };
-        let backed = judged.iter().filter(|word| said.contains(&word.term)).count();
-        Ok(!judged.is_empty() && backed as f32 >= WORDS * judged.len() as f32)
+        let supported = judged.iter().filter(|word| stated.contains(&word.term)).count();
+        Ok(!judged.is_empty() && supported as f32 >= MIN_SUPPORTED * judged.len() as f32)
     }
 
     fn near(&self, text: &str, claim: &str) -> Result<bool> {
@@ -79,11 +79,11 @@ impl Checker<'_> {
             std::iter::once(claim).chain(ranges.into_iter().map(|range| &text[range])).collect();
         let vectors = embed(&texts)?;
         let Some((first, rest)) = vectors.split_first() else { return Ok(false) };
-        Ok(rest.iter().any(|vector| cosine(first, vector) >= NEAR))
+        Ok(rest.iter().any(|vector| cosine(first, vector) >= MIN_COSINE))
     }
 }
 
-/// A word that says something.
+/// A word with content of its own.
 struct Word {
     term: String,
     /// Written with a capital within the sentence.
@@ -94,13 +94,13 @@ fn content(text: &str, lang: Lang) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::new();
     Analyser::new().analyse(text, Some(lang), Mode::Index, |token| {
         let written = &text[token.range.clone()];
-        let telling = match token.kind {
+        let has_content = match token.kind {
             Kind::Word => !is_stop_word(written, None),
             // Endings and particles are written in hiragana.
             Kind::Gram => written.chars().any(|c| script::of(c) != script::Script::Hiragana),
             _ => false,
         };
-        if telling && !found.iter().any(|word| word.term == token.term) {
+        if has_content && !found.iter().any(|word| word.term == token.term) {
             let first = text[..token.range.start].chars().all(|c| !c.is_alphanumeric());
             let name = !first && written.chars().next().is_some_and(char::is_uppercase);
             found.push(Word { term: token.term.to_owned(), name });

@@ -9,12 +9,12 @@ use crate::{
     text::sentences::sentences,
 };
 
-/// Passages that the model is shown.
-pub(super) const SHOWN: usize = 8;
+/// Passages that the model gets.
+pub(super) const MAX_SHOWN: usize = 8;
 /// The most of each, in characters.
-const LONGEST: usize = 4_000;
-/// Sentences of an answer that are looked at.
-const MOST: usize = 20;
+const MAX_PASSAGE_CHARS: usize = 4_000;
+/// Sentences of a model's answer that are checked.
+const MAX_CLAIMS: usize = 20;
 
 /// A sentence that the model wrote, and the passages it named.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ pub(super) fn write(
     }
     let mut claims = Vec::new();
     for part in written.sentences {
-        // Sources are told from 1.
+        // The model counts sources from 1.
         let named: Vec<usize> =
             part.sources.iter().filter_map(|source| source.checked_sub(1)).collect();
         claims.extend(sentences(&part.text).into_iter().map(|range| Claim {
@@ -58,7 +58,7 @@ pub(super) fn write(
             named: named.clone(),
         }));
     }
-    claims.truncate(MOST);
+    claims.truncate(MAX_CLAIMS);
     if claims.is_empty() {
         return Err(Error::outside("the language model gave an answer without a sentence"));
     }
@@ -83,7 +83,7 @@ fn request(question: &Question<'_>, passages: &[Candidate]) -> Request {
     let mut user = format!("question: {}\n\npassages:", quote(question.text));
     for (at, candidate) in passages.iter().enumerate() {
         let passage = &candidate.passage;
-        let text: String = passage.text.chars().take(LONGEST).collect();
+        let text: String = passage.text.chars().take(MAX_PASSAGE_CHARS).collect();
         user += &format!(
             "\n{{\"number\": {}, \"title\": {}, \"section\": {}, \"text\": {}}}",
             at + 1,

@@ -8,16 +8,16 @@ use crate::{
 
 use super::question::Question;
 
-/// Items whose best passages are looked at.
-const ITEMS: usize = 8;
-/// Passages that are read sentence by sentence.
-pub(super) const READ: usize = 5;
-/// What the item counts beside the passage itself.
-const ITEM: f32 = 0.3;
+/// Items whose best passages are candidates.
+const MAX_ITEMS: usize = 8;
+/// Passages that are read statement by statement.
+pub(super) const MAX_READ: usize = 5;
+/// The weight of the item's score beside the passage's own.
+const ITEM_WEIGHT: f32 = 0.3;
 /// The most of one passage that is read, in bytes.
-const LONGEST: usize = 20_000;
+const MAX_BYTES: usize = 20_000;
 
-/// A passage in the running.
+/// A passage that may hold the answer.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub id: MatchId,
@@ -27,24 +27,32 @@ pub struct Candidate {
     pub score: f32,
 }
 
-/// What was found for a question.
-pub(super) struct Found {
+/// The passages retrieved for a question.
+pub(super) struct Retrieved {
     /// Best first.
     pub passages: Vec<Candidate>,
-    /// The words of the question's core, with what each counts.
+    /// The words of the question's core, with their weights.
     pub words: Words,
     pub vector: Option<Vec<f32>>,
-    /// What the search has to say.
+    /// Notices of the search, for the reader.
     pub notes: Vec<String>,
 }
 
-/// Finds passages as `search` does, then orders them by what they themselves say.
+impl Retrieved {
+    /// The score of a passage as a share of the best passage's: independent of the ranking's scale.
+    pub(super) fn standing(&self, at: usize) -> f32 {
+        let score = |at: usize| self.passages.get(at).map_or(0.0, |candidate| candidate.score);
+        if score(0) > 0.0 { (score(at) / score(0)).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// Finds passages as `search` does, then orders them by their own evidence.
 pub(super) fn find(
     engine: &Engine,
     question: &Question<'_>,
     filters: &Filters,
     without: Option<Pid>,
-) -> Result<Found> {
+) -> Result<Retrieved> {
     engine.index().guarded(|| find_once(engine, question, filters, without))
 }
 
@@ -53,11 +61,11 @@ fn find_once(
     question: &Question<'_>,
     filters: &Filters,
     without: Option<Pid>,
-) -> Result<Found> {
+) -> Result<Retrieved> {
     // A question is asked as it is: no `-word` or `kind:` in it means anything.
     let query = Query { text: question.text.to_owned(), ..Query::default() };
     let mut options = Options::new(filters);
-    options.limit = ITEMS + usize::from(without.is_some());
+    options.limit = MAX_ITEMS + usize::from(without.is_some());
     let answer = engine.search(&query, &options)?;
     let notes = notes(&answer);
     let view = engine.index().view_for(filters)?;
@@ -67,7 +75,7 @@ fn find_once(
         None => engine.question(question.text)?,
     };
     let (mut hits, mut items) = (Vec::new(), Vec::new());
-    for found in answer.results.iter().filter(|found| Some(found.pid) != without).take(ITEMS) {
+    for found in answer.results.iter().filter(|found| Some(found.pid) != without).take(MAX_ITEMS) {
         for hit in view.passages_of(found.pid)? {
             if found.matches.iter().any(|matched| matched.id == hit.id) {
                 hits.push(hit);
@@ -93,19 +101,19 @@ fn find_once(
             abroad: false,
         };
         let mut passage = view.passage(hit)?;
-        let end = (0..=LONGEST.min(passage.text.len())).rev();
+        let end = (0..=MAX_BYTES.min(passage.text.len())).rev();
         let end = end.into_iter().find(|end| passage.text.is_char_boundary(*end)).unwrap_or(0);
         passage.text.truncate(end);
-        let score = evidence.inside(Mode::Hybrid) + ITEM * item;
+        let score = evidence.inside(Mode::Hybrid) + ITEM_WEIGHT * item;
         passages.push(Candidate { id: hit.id, passage, evidence, score });
     }
     passages.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-    Ok(Found { passages, words, vector, notes })
+    Ok(Retrieved { passages, words, vector, notes })
 }
 
-/// What a search says that matters for an answer: how far the index is, not which word was
-/// replaced.
-fn notes(answer: &Answer) -> Vec<String> {
+/// The notices of a search that matter for an answer: how far the index is behind, not which word
+/// was replaced.
+pub(super) fn notes(answer: &Answer) -> Vec<String> {
     Answer {
         results: Vec::new(),
         expansions: Vec::new(),

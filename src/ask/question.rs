@@ -1,194 +1,41 @@
 //! What a question says of the answer it wants: which of its words only ask, and whether a number, a
-//! date or a name is expected.
+//! date, a name, a list or a definition is expected.
 
+use super::{
+    definition,
+    vocabulary::{ASKING, HINTS, NUMBER_WORDS, words},
+};
 use crate::text::{Lang, lang, script};
 
-/// What kind of thing is asked for.
+/// The kind of answer that a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub enum Wanted {
     Number,
     Date,
     Name,
+    List,
+    Definition,
 }
 
-/// A question, read.
-pub(super) struct Question<'a> {
+/// A parsed question.
+pub struct Question<'a> {
     pub text: &'a str,
     pub lang: Lang,
     /// The question without the words that only ask.
     pub core: String,
     pub wanted: Option<Wanted>,
+    /// The thing whose definition is asked for; lower case.
+    pub term: Option<String>,
 }
 
-/// Words that ask for a number, a date or a name; lower case, the more telling ones first.
-const HINTS: &[(&str, Wanted)] = &[
-    ("how long ago", Wanted::Date),
-    ("how many", Wanted::Number),
-    ("how much", Wanted::Number),
-    ("how old", Wanted::Number),
-    ("how long", Wanted::Number),
-    ("how far", Wanted::Number),
-    ("how often", Wanted::Number),
-    ("what percentage", Wanted::Number),
-    ("what number", Wanted::Number),
-    ("what year", Wanted::Date),
-    ("which year", Wanted::Date),
-    ("what date", Wanted::Date),
-    ("what day", Wanted::Date),
-    ("what century", Wanted::Date),
-    ("when", Wanted::Date),
-    ("whom", Wanted::Name),
-    ("whose", Wanted::Name),
-    ("who", Wanted::Name),
-    ("where", Wanted::Name),
-    ("сколько", Wanted::Number),
-    ("скольких", Wanted::Number),
-    ("как долго", Wanted::Number),
-    ("какое количество", Wanted::Number),
-    ("каково количество", Wanted::Number),
-    ("какой процент", Wanted::Number),
-    ("каком году", Wanted::Date),
-    ("какого года", Wanted::Date),
-    ("какой год", Wanted::Date),
-    ("каком веке", Wanted::Date),
-    ("когда", Wanted::Date),
-    ("кто", Wanted::Name),
-    ("кого", Wanted::Name),
-    ("кому", Wanted::Name),
-    ("кем", Wanted::Name),
-    ("где", Wanted::Name),
-    ("いくつ", Wanted::Number),
-    ("いくら", Wanted::Number),
-    ("どのくらい", Wanted::Number),
-    ("どれくらい", Wanted::Number),
-    ("いつ", Wanted::Date),
-    ("何世紀", Wanted::Date),
-    ("何年間", Wanted::Number),
-    ("何年", Wanted::Date),
-    ("何月", Wanted::Date),
-    ("何日", Wanted::Date),
-    ("何時", Wanted::Date),
-    ("西暦", Wanted::Date),
-    ("何人", Wanted::Number),
-    ("何個", Wanted::Number),
-    ("何回", Wanted::Number),
-    ("何歳", Wanted::Number),
-    ("何度", Wanted::Number),
-    ("何番", Wanted::Number),
-    ("何パーセント", Wanted::Number),
-    ("何%", Wanted::Number),
-    ("何メートル", Wanted::Number),
-    ("何キロ", Wanted::Number),
-    ("何位", Wanted::Number),
-    ("何本", Wanted::Number),
-    ("何種類", Wanted::Number),
-    ("何つ", Wanted::Number),
-];
-
-/// Words that ask and say nothing of the matter. Whole words where words are spaced.
-const ASKING: &[&str] = &[
-    "how many",
-    "how much",
-    "how long",
-    "how often",
-    "how old",
-    "how",
-    "what",
-    "which",
-    "when",
-    "where",
-    "who",
-    "whom",
-    "whose",
-    "why",
-    "many",
-    "much",
-    "did",
-    "does",
-    "do",
-    "tell me",
-    "please",
-    "сколько",
-    "скольких",
-    "какой",
-    "какая",
-    "какое",
-    "какие",
-    "каких",
-    "какого",
-    "каком",
-    "какую",
-    "каким",
-    "какими",
-    "какова",
-    "каков",
-    "каково",
-    "каковы",
-    "чем",
-    "кто",
-    "кого",
-    "кому",
-    "кем",
-    "где",
-    "когда",
-    "почему",
-    "зачем",
-    "что",
-    "чего",
-    "чему",
-    "как",
-    "куда",
-    "откуда",
-    "скажи",
-    "пожалуйста",
-    "教えてください",
-    "教えて下さい",
-    "教えて",
-    "のはどんな",
-    "どのような",
-    "どういう",
-    "どんな",
-    "どのくらい",
-    "どれくらい",
-    "でしょうか",
-    "でしたか",
-    "ましたか",
-    "ますか",
-    "ですか",
-    "だったか",
-    "であるか",
-    "とは何",
-    "は何",
-    "が何",
-    "何と",
-    "何を",
-    "何に",
-    "何で",
-    "何が",
-    "何か",
-    "何ですか",
-    "なんですか",
-    "なに",
-    "なぜ",
-    "どこ",
-    "どの",
-    "どれ",
-    "どう",
-    "いつ",
-    "誰",
-    "だれ",
-    "いくつ",
-    "いくら",
-    "何",
-];
-
 impl<'a> Question<'a> {
-    pub(super) fn read(text: &'a str) -> Self {
+    /// Parses a question.
+    pub fn read(text: &'a str) -> Self {
         let lower = text.to_lowercase();
-        let wanted =
-            HINTS.iter().find(|(hint, _)| find(&lower, hint).is_some()).map(|(_, wanted)| *wanted);
+        let term = definition::term(text);
+        let wanted = term.as_ref().map(|_| Wanted::Definition).or_else(|| hinted(&lower));
         let mut core = lower.clone();
-        for asking in ASKING {
+        for asking in words(ASKING) {
             while let Some(at) = find(&core, asking) {
                 core.replace_range(at..at + asking.len(), " ");
             }
@@ -197,12 +44,20 @@ impl<'a> Question<'a> {
         if !core.chars().any(char::is_alphanumeric) {
             core = lower;
         }
-        Self { text, lang: lang::detect(text), core, wanted }
+        Self { text, lang: lang::detect(text), core, wanted, term }
     }
 }
 
+/// The kind of answer that the longest hint of a question names.
+fn hinted(lower: &str) -> Option<Wanted> {
+    let hints =
+        HINTS.iter().flat_map(|(wanted, table)| words(table).map(move |hint| (hint, *wanted)));
+    let found = hints.filter(|(hint, _)| find(lower, hint).is_some());
+    found.max_by_key(|(hint, _)| hint.chars().count()).map(|(_, wanted)| wanted)
+}
+
 /// Where a word stands: as a whole word where its script puts spaces between words.
-fn find(text: &str, word: &str) -> Option<usize> {
+pub(super) fn find(text: &str, word: &str) -> Option<usize> {
     let spaced = |c: char| script::of(c).is_spaced();
     text.match_indices(word).map(|(at, _)| at).find(|at| {
         let before = text[..*at].chars().next_back();
@@ -213,7 +68,7 @@ fn find(text: &str, word: &str) -> Option<usize> {
 }
 
 impl Wanted {
-    /// Whether a sentence has such a thing that the question has not.
+    /// Whether a sentence has a number, date or name that the question has not.
     pub(super) fn is_in(self, sentence: &str, question: &str) -> bool {
         match self {
             Wanted::Number | Wanted::Date => {
@@ -221,6 +76,7 @@ impl Wanted {
                     || self == Wanted::Number && has_number_word(sentence)
             }
             Wanted::Name => names(sentence).any(|name| !question.contains(name)),
+            Wanted::List | Wanted::Definition => false,
         }
     }
 }
@@ -233,58 +89,8 @@ pub(super) fn numbers(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn has_number_word(text: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "dozen",
-        "hundred",
-        "thousand",
-        "million",
-        "billion",
-        "half",
-        "twice",
-        "два",
-        "две",
-        "двух",
-        "три",
-        "трех",
-        "трёх",
-        "четыре",
-        "пять",
-        "пяти",
-        "шесть",
-        "семь",
-        "восемь",
-        "девять",
-        "десять",
-        "сто",
-        "тысяч",
-        "миллион",
-        "миллиард",
-        "половин",
-        "二",
-        "三",
-        "四",
-        "五",
-        "六",
-        "七",
-        "八",
-        "九",
-        "十",
-        "百",
-        "千",
-        "万",
-        "億",
-    ];
     let lower = text.to_lowercase();
-    WORDS.iter().any(|word| find(&lower, word).is_some())
+    words(NUMBER_WORDS).any(|word| find(&lower, word).is_some())
 }
 
 /// Words that begin with a capital, the first of the sentence left out; in Japanese, runs of
@@ -313,7 +119,11 @@ mod tests {
             ("How many points?", Some(Wanted::Number)),
             ("In what year did it end?", Some(Wanted::Date)),
             ("Who wrote it?", Some(Wanted::Name)),
-            ("What is a whole?", None),
+            ("What happened?", None),
+            ("What is a whole?", Some(Wanted::Definition)),
+            ("What are the ingredients of the soup?", Some(Wanted::List)),
+            ("Что нужно для борща?", Some(Wanted::List)),
+            ("カレーの材料は？", Some(Wanted::List)),
             ("Сколько очков?", Some(Wanted::Number)),
             ("В каком году это было?", Some(Wanted::Date)),
             ("Кто написал?", Some(Wanted::Name)),

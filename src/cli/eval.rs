@@ -11,7 +11,7 @@ use crate::{
     domain::{Progress, Result, error::Doing},
     eval::{
         self, Bench, Question, Ranked, Run, Scores, Set,
-        asking::{self, Figures, Outcome},
+        asking::{self, Bin, Figures, Outcome},
     },
     search::Mode,
     vault,
@@ -123,7 +123,7 @@ impl Eval {
     /// How well questions are answered, beside the best passage as the answer to everything.
     fn ask(&self, app: &App, folder: &Path) -> Result<()> {
         out::say(
-            "set                   questions            asked  in answer  right source  declined  characters",
+            "set                   questions            asked  in answer  right source  declined  sure, wrong  characters",
         );
         for path in &self.sets {
             let set = Set::read(path)?;
@@ -137,7 +137,7 @@ impl Eval {
                 &bar as &dyn Progress,
             )?;
             let all = |questions: &[Question], withhold| {
-                bench.ask_all(model.as_ref(), questions, &golds, withhold, &bar)
+                bench.ask_all(model.as_ref(), &set, questions, &golds, withhold, &bar)
             };
             let answerable = all(&set.questions, false)?;
             let withheld = all(&set.questions, true)?;
@@ -152,6 +152,17 @@ impl Eval {
             if !unanswerable.is_empty() {
                 row(&set.name, "not in the notes", &Figures::of(&unanswerable));
             }
+            let all = answerable.iter().chain(&withheld).chain(&unanswerable);
+            let bins = asking::reliability(all);
+            let error = asking::calibration_error(&bins);
+            out::say(format_args!("{:<21} calibration error {error:.4}", set.name));
+            for bin in bins.iter().filter(|bin| bin.answers > 0) {
+                let Bin { answers, confidence, right } = bin;
+                out::say(format_args!(
+                    "{:<21} confidence {confidence:.3}  right {right:.3}  of {answers}",
+                    ""
+                ));
+            }
             if let Some(folder) = &self.run_out {
                 std::fs::create_dir_all(folder).doing("make the folder for run files")?;
                 let runs = [
@@ -161,7 +172,8 @@ impl Eval {
                 ];
                 for (name, outcomes) in runs {
                     let file = folder.join(format!("{}.ask.{name}.jsonl", set.name));
-                    let text: String = outcomes.iter().map(line).collect();
+                    let text: String =
+                        outcomes.iter().map(|outcome| line(outcome, self.explain)).collect();
                     vault::replace(&file, text.as_bytes())?;
                 }
             }
@@ -177,22 +189,31 @@ impl Eval {
 }
 
 fn row(set: &str, what: &str, figures: &Figures) {
-    let Figures { questions, holds, first, declined, characters } = figures;
+    let Figures { questions, holds, first, surely_wrong, declined, characters } = figures;
     out::say(format_args!(
-        "{set:<21} {what:<18} {questions:>7}     {holds:.4}        {first:.4}    {declined:.4}  {characters:>10.0}"
+        "{set:<21} {what:<18} {questions:>7}     {holds:.4}        {first:.4}    {declined:.4}       {surely_wrong:.4}  {characters:>10.0}"
     ));
 }
 
-/// One answer, for a look at what went wrong.
-fn line(outcome: &Outcome) -> String {
-    let line = serde_json::json!({
+/// One answer as a line of JSON; with the features of every statement, for `models/ask/fit.py`.
+fn line(outcome: &Outcome, explain: bool) -> String {
+    let mut line = serde_json::json!({
         "id": outcome.id,
         "answer": outcome.reply.text(true),
         "confidence": outcome.reply.confidence,
         "answered": outcome.reply.is_answer(),
         "holds": outcome.holds,
+        "draft_holds": outcome.draft_holds,
         "first": outcome.first,
     });
+    if explain {
+        let rows = outcome.statements.iter().zip(&outcome.reply.statements);
+        line["statements"] = rows
+            .map(|((features, holds), statement)| {
+                serde_json::json!({ "features": features, "holds": holds, "text": statement.text })
+            })
+            .collect();
+    }
     format!("{line}\n")
 }
 

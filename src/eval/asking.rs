@@ -8,13 +8,14 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Bench, Model, Question, set};
+use super::{Bench, Model, Question, Set, set};
 use crate::{
-    ask::{Asked, Asker, Candidate, Reply},
-    domain::{Filters, Pid, Progress, Result},
+    ask::{Asked, Asker, Candidate, Reply, features},
+    domain::{Filters, Pid, Progress, Result, Timestamp},
+    markdown::Note,
 };
 
-/// What a right answer has.
+/// The judged answer of a question.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Gold {
     pub id: String,
@@ -35,12 +36,17 @@ pub fn questions(file: &Path) -> Result<Vec<Question>> {
     set::read_lines(set::open(file)?, file)
 }
 
+/// From this confidence on a wrong answer misleads.
+pub const SURE: f32 = 0.8;
+
 /// Shares of questions, 0 to 1, and how long the answers are.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
     pub questions: usize,
     /// The answer has one of the right strings.
     pub holds: f64,
+    /// The answer is wrong and its confidence above [`SURE`].
+    pub surely_wrong: f64,
     /// The first source is the right section.
     pub first: f64,
     /// Declined.
@@ -49,13 +55,17 @@ pub struct Figures {
     pub characters: f64,
 }
 
-/// What came of one question.
+/// The answer to one question, judged.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub id: String,
     pub reply: Reply,
     pub holds: bool,
     pub first: bool,
+    /// Whether the answer would be right if it were given with any confidence.
+    pub draft_holds: bool,
+    /// The features of each weighed statement, and whether it holds the answer.
+    pub statements: Vec<([f32; features::COUNT], bool)>,
     /// The best passage alone, had it been the answer: does it hold it, is it the right section?
     pub passage_holds: bool,
     pub passage_first: bool,
@@ -76,6 +86,9 @@ impl Figures {
             questions: outcomes.len(),
             holds: share(|outcome| outcome.holds),
             first: share(|outcome| outcome.first),
+            surely_wrong: share(|outcome| {
+                outcome.reply.is_answer() && !outcome.holds && outcome.reply.confidence > SURE
+            }),
             declined: share(|outcome| !outcome.reply.is_answer()),
             characters: mean(&lengths),
         }
@@ -96,10 +109,49 @@ impl Figures {
             questions: outcomes.len(),
             holds: share(|outcome| outcome.passage_holds),
             first: share(|outcome| outcome.passage_first),
+            surely_wrong: 0.0,
             declined: 0.0,
             characters: mean(&lengths),
         }
     }
+}
+
+/// Bins of the reliability table.
+pub const BINS: usize = 10;
+
+/// One bin of the reliability table: answers of about the same confidence.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bin {
+    pub answers: usize,
+    /// Means over the answers.
+    pub confidence: f64,
+    pub right: f64,
+}
+
+/// The reliability of the confidence: whether of the answers with 0.7 seven in ten are right.
+/// Answers that were declined count as they would have been given.
+pub fn reliability<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> [Bin; BINS] {
+    let mut bins = [Bin::default(); BINS];
+    for outcome in outcomes {
+        let confidence = f64::from(outcome.reply.confidence);
+        let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
+        bin.answers += 1;
+        bin.confidence += confidence;
+        bin.right += f64::from(u8::from(outcome.draft_holds));
+    }
+    for bin in &mut bins {
+        let answers = bin.answers.max(1) as f64;
+        bin.confidence /= answers;
+        bin.right /= answers;
+    }
+    bins
+}
+
+/// The expected calibration error: the mean distance of confidence and share of right answers.
+pub fn calibration_error(bins: &[Bin; BINS]) -> f64 {
+    let answers: usize = bins.iter().map(|bin| bin.answers).sum();
+    let distances = bins.iter().map(|bin| bin.answers as f64 * (bin.confidence - bin.right).abs());
+    distances.sum::<f64>() / answers.max(1) as f64
 }
 
 fn mean(lengths: &[usize]) -> f64 {
@@ -111,15 +163,21 @@ impl Bench {
     pub fn ask_all(
         &self,
         model: Option<&Model>,
+        set: &Set,
         questions: &[Question],
         golds: &[Gold],
         withhold: bool,
         progress: &dyn Progress,
     ) -> Result<Vec<Outcome>> {
+        let read = |pid: Pid| {
+            let entry = set.documents.get(usize::try_from(pid.0 - 1).ok()?)?;
+            Some((entry.text.clone(), Note::parse(&entry.text, &entry.title)))
+        };
         let asker = Asker {
             engine: &self.engine,
             embed: model.map(|model| model.passages.clone()),
             provider: None,
+            notes: Some(&read),
             in_full: true,
         };
         let next = Mutex::new(0);
@@ -164,8 +222,10 @@ impl Bench {
         let note = gold.and_then(|gold| self.by_id.get(&gold.document)).copied();
         let filters = Filters::default();
         let without = note.filter(|_| withhold);
-        let reply =
-            asker.answer(&Asked { question: &question.text, filters: &filters, without })?;
+        let now = Timestamp::now();
+        let asked = Asked { question: &question.text, filters: &filters, without, now };
+        let reply = asker.answer(&asked)?;
+        let parsed = crate::ask::Question::read(&question.text);
         let holds = |text: &str| {
             gold.is_some_and(|gold| gold.answers.iter().any(|answer| text.contains(answer)))
         };
@@ -173,7 +233,13 @@ impl Bench {
             gold.zip(passage).is_some_and(|(gold, passage)| is_of(passage, note, gold.section))
         };
         let nearest = reply.nearest.as_ref();
+        let statements = reply.statements.iter().map(|one| {
+            let held = holds(&one.text) || one.entries.iter().any(|entry| holds(entry));
+            (features::of(&parsed, one), held)
+        });
         Ok(Outcome {
+            draft_holds: holds(&reply.draft),
+            statements: statements.collect(),
             id: question.id.clone(),
             holds: reply.is_answer() && holds(&reply.text(false)),
             first: right(reply.cited.first()),

@@ -12,6 +12,7 @@
 mod answers;
 mod architecture;
 mod ask;
+mod ask_forms;
 mod attacks;
 mod authors;
 mod bad_input;

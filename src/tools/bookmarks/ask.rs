@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Characters shown of a source; `note_html` has the rest.
-const SOURCE: usize = 400;
+const MAX_SOURCE_CHARS: usize = 400;
 
 /// Answer a question from the user's library, with sources, or say that it is not there. Verify a source with note_html and its match_id.
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub struct AskAnswer {
     confidence: f64,
     sources: Vec<Source>,
     /// `extractive`: sentences of the sources; `generated`: written by a model and checked
-    /// against the sources.
+    /// against the sources; `counted`: counts of the library's items.
     method: &'static str,
     answered: bool,
     /// What was left out, failed or is not indexed yet.
@@ -59,7 +59,7 @@ impl tools::Answer for AskAnswer {
         text += &format!("\n\nConfidence: {:.2}", self.confidence);
         for (number, source) in self.sources.iter().enumerate() {
             text += &format!("\n\n[{}] {}\n   {}", number + 1, source.title, source.url);
-            // Quoted, on one line: what a source says is not said by us.
+            // Quoted, on one line: these are the source's words.
             text += &format!("\n   > {}\n   match_id: {}", source.text, source.match_id);
             if !source.toc_path.is_empty() {
                 text += &format!("\n   section: {}", source.toc_path.join(" > "));
@@ -93,6 +93,7 @@ impl Tool for Ask {
             method: match reply.method {
                 Method::Extracted => "extractive",
                 Method::Generated => "generated",
+                Method::Counted => "counted",
             },
             answered: reply.is_answer(),
             notes,
@@ -100,7 +101,7 @@ impl Tool for Ask {
     }
 }
 
-/// Where to look when the answer is that it is not there.
+/// The nearest passage, when the answer is that it is not there.
 fn nearest(reply: &Reply) -> Option<String> {
     let nearest = reply.nearest.as_ref().filter(|_| !reply.is_answer())?;
     Some(format!("the nearest passage is {} in `{}`", nearest.id, one_line(&nearest.passage.title)))
@@ -121,13 +122,13 @@ fn source(app: &App, cited: &Candidate) -> Result<Source> {
         toc_path: passage.toc_path.clone(),
     };
     if passage.kind == Kind::Bookmark {
-        saved(app, cited, &mut source)?;
+        add_bookmark(app, cited, &mut source)?;
     }
     Ok(source)
 }
 
-/// What only a saved post has: its id, who wrote it, where it is, and a name of its own.
-fn saved(app: &App, cited: &Candidate, source: &mut Source) -> Result<()> {
+/// Adds what only a bookmark has: its id, its author, its address and its own title.
+fn add_bookmark(app: &App, cited: &Candidate, source: &mut Source) -> Result<()> {
     source.tweet_id = Some(cited.passage.path.clone());
     if let Some(bookmark) = app.store.bookmarks.get(cited.id.pid)? {
         source.author = Some(handle(&bookmark));
@@ -139,7 +140,7 @@ fn saved(app: &App, cited: &Candidate, source: &mut Source) -> Result<()> {
 
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SOURCE) {
+    match line.char_indices().nth(MAX_SOURCE_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
