@@ -16,12 +16,12 @@ pub(super) struct ByKey {
 }
 
 fn bucket(key: u64, buckets: usize) -> usize {
-    #[allow(clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_possible_truncation, reason = "the product is below `buckets`")]
     let at = ((u128::from(key) * buckets as u128) >> 64) as usize;
     at
 }
 
-#[allow(clippy::cast_possible_truncation)]
+#[allow(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
 fn lower(key: u64) -> u32 {
     key as u32
 }

@@ -110,7 +110,7 @@ impl Bits {
     }
 
     /// The last one that is not after `doc`.
-    #[allow(clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_possible_truncation, reason = "tantivy numbers documents with 32 bits")]
     pub(super) fn last_until(&self, doc: DocId) -> Option<DocId> {
         let mut at = doc as usize / 64;
         let mut word = self.0.get(at)? & (u64::MAX >> (63 - doc % 64));
@@ -129,7 +129,10 @@ impl Bits {
             at += 1;
             word = *self.0.get(at)?;
         }
-        #[allow(clippy::cast_possible_truncation)]
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "tantivy numbers documents with 32 bits"
+        )]
         Some(at as u32 * 64 + word.trailing_zeros())
     }
 
@@ -148,7 +151,10 @@ impl Bits {
                 let bit = word.trailing_zeros();
                 (word != 0).then(|| {
                     word &= word - 1;
-                    #[allow(clippy::cast_possible_truncation)]
+                    #[allow(
+                        clippy::cast_possible_truncation,
+                        reason = "tantivy numbers documents with 32 bits"
+                    )]
                     let base = at as u32 * 64;
                     base + bit
                 })

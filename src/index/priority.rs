@@ -1,5 +1,5 @@
 //! Background threads step aside for searches.
-#![allow(unsafe_code)] // One system call that the standard library does not offer.
+#![allow(unsafe_code, reason = "one system call that the standard library does not offer")]
 
 /// Makes the calling thread the last to be served. A refusal changes nothing but the speed of
 /// others, so it is not reported.

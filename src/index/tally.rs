@@ -171,7 +171,7 @@ impl Sums {
     }
 
     /// The best `limit` of those that may be answered, best first.
-    #[allow(clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_possible_truncation, reason = "tantivy numbers documents with 32 bits")]
     pub(super) fn best(
         &self,
         searcher: &Searcher,

@@ -1,5 +1,5 @@
 // A torn file is what these tests are about.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 
 use std::{
     collections::BTreeSet,

@@ -1,6 +1,6 @@
 //! Runs a program in its own process group with limits of time and output, and kills the whole group
 //! when a limit is reached.
-#![allow(unsafe_code)] // Signalling a process group is a system call that std does not offer.
+#![allow(unsafe_code, reason = "std has no call that signals a process group")]
 
 use std::{
     io::Read,

@@ -1,5 +1,10 @@
 //! Throughput of every instruction set of this processor, side by side, on one core.
-#![allow(clippy::print_stdout, clippy::unwrap_used, unsafe_code)] // A measurement for the terminal.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    unsafe_code,
+    reason = "a measurement for the terminal"
+)]
 
 use notewell_model::{Embedded, Role};
 

@@ -113,7 +113,11 @@ pub struct Sketch {
 
 impl Sketch {
     /// Returns `None` for lengths that the rotation does not support.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a level lies between 0 and MAX_LEVEL"
+    )]
     pub fn of(vector: &[f32]) -> Option<Self> {
         let rotated = Rotation::of(vector.len())?.run(vector.to_vec());
         let largest = rotated.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
@@ -130,7 +134,10 @@ impl Sketch {
     pub fn distances(&self, rows: &[u8]) -> Vec<u16> {
         #[cfg(target_arch = "x86_64")]
         {
-            #[allow(unsafe_code)]
+            #[allow(
+                unsafe_code,
+                reason = "calls a function compiled for a detected instruction set"
+            )]
             if is_x86_feature_detected!("avx512vpopcntdq")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512bw")
@@ -138,7 +145,10 @@ impl Sketch {
                 // SAFETY: the processor has what the function is compiled for.
                 return unsafe { self.distances_wide(rows) };
             }
-            #[allow(unsafe_code)]
+            #[allow(
+                unsafe_code,
+                reason = "calls a function compiled for a detected instruction set"
+            )]
             if is_x86_feature_detected!("popcnt") {
                 // SAFETY: as above.
                 return unsafe { self.distances_popcnt(rows) };
@@ -151,7 +161,7 @@ impl Sketch {
     /// The processor has AVX-512 VPOPCNTDQ, VL and BW.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "calls a function compiled for a detected instruction set")]
     unsafe fn distances_wide(&self, rows: &[u8]) -> Vec<u16> {
         self.distances_plain(rows)
     }
@@ -160,7 +170,7 @@ impl Sketch {
     /// The processor has POPCNT.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt")]
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "calls a function compiled for a detected instruction set")]
     unsafe fn distances_popcnt(&self, rows: &[u8]) -> Vec<u16> {
         self.distances_plain(rows)
     }
@@ -191,7 +201,10 @@ impl Sketch {
                     sum += (word ^ bits[at]).count_ones() << plane;
                 }
             }
-            #[allow(clippy::cast_possible_truncation)]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "distances fit 16 bits, row numbers 32"
+            )]
             let sum = sum as u16;
             sum
         };
@@ -211,7 +224,7 @@ impl Sketch {
 }
 
 /// Candidates of the prefilter in row order: the nearest rows, with every tie of the last one.
-#[allow(clippy::cast_possible_truncation)]
+#[allow(clippy::cast_possible_truncation, reason = "distances fit 16 bits, row numbers 32")]
 pub fn nearest(distances: &[u16], limit: usize) -> Vec<u32> {
     let wanted = MIN_CANDIDATES.max(limit * 10).max(distances.len() / CANDIDATE_DIVISOR);
     if wanted >= distances.len() {

@@ -30,7 +30,7 @@ pub fn normalise(vector: &[f32]) -> Vec<f32> {
     }
 }
 
-#[allow(clippy::cast_possible_truncation)]
+#[allow(clippy::cast_possible_truncation, reason = "the scale bounds every code")]
 fn quantise_i8(vector: &[f32]) -> (Vec<i8>, f32) {
     let scale = largest(vector) / 127.0;
     if scale == 0.0 {
@@ -40,7 +40,7 @@ fn quantise_i8(vector: &[f32]) -> (Vec<i8>, f32) {
 }
 
 /// Normalises and quantises a vector.
-#[allow(clippy::cast_possible_truncation)]
+#[allow(clippy::cast_possible_truncation, reason = "the scale bounds every code")]
 pub fn encode(vector: &[f32]) -> EncodedVector {
     let vector = normalise(vector);
     let (short, short_scale) = quantise_i8(&vector);

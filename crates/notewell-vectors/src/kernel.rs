@@ -3,7 +3,7 @@
 //! Row codes are stored as unsigned bytes with an offset of 128, because `vpdpbusd` takes an
 //! unsigned and a signed operand; each kernel subtracts the constant `128 · Σ query` per row. All
 //! kernels return the same integer.
-#![allow(unsafe_code)] // Intrinsics and loads through pointers; each is bounded by `check`.
+#![allow(unsafe_code, reason = "intrinsics and loads through pointers, each bounded by `check`")]
 
 /// The int8 query in the forms that the kernels need.
 pub struct QueryCodes {

@@ -4,7 +4,7 @@
 //!
 //! A record holds a checksum over the row, so that what a power cut tore is found; a killed process
 //! leaves at most bytes without a record, which the next writer cuts off.
-#![allow(unsafe_code)] // Memory maps; see `map`.
+#![allow(unsafe_code, reason = "memory maps; see `map`")]
 
 use std::{
     fs::{File, OpenOptions},

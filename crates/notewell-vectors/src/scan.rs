@@ -82,7 +82,11 @@ impl Best {
     }
 }
 
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "a product is rounded to a cosine; a row number fits 32 bits"
+)]
 fn scan(rows: &Rows, asked: &QueryVector, from: usize, to: usize, limit: usize) -> Vec<(f32, u32)> {
     let mut best = Best::new(limit);
     let codes = &rows.codes()[from * rows.dims..to * rows.dims];
@@ -139,7 +143,7 @@ pub fn prefilter(rows: &Rows, asked: &QueryVector, limit: usize) -> Option<(Vec<
 }
 
 /// The `limit` nearest of the rows `among`, with their cosines, best first.
-#[allow(clippy::cast_precision_loss)]
+#[allow(clippy::cast_precision_loss, reason = "a product is rounded to a cosine")]
 pub fn among(rows: &Rows, asked: &QueryVector, limit: usize, among: &[u32]) -> Vec<(f32, u32)> {
     let mut best = Best::new(limit);
     for (at, row) in among.iter().enumerate() {

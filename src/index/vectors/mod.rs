@@ -64,7 +64,7 @@ type RowOf = HashMap<u64, u32, BuildHasherDefault<KeyHasher>>;
 
 impl Places {
     /// The rows of `keys`, as far as `rows` has them.
-    #[allow(clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_possible_truncation, reason = "a row number fits 32 bits")]
     fn find(&self, rows: &Rows, keys: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (map, known) = &mut *places;

@@ -3,8 +3,10 @@
 //! Compiled only with the `conformance` feature. Nothing here touches a user's data, and nothing outside
 //! may depend on it: the handler asks each function first and goes its own way on `None`.
 
-// Sampling, roots and logging are deprecated since 2026-07-28, and the older revisions still test them.
-#![allow(deprecated)]
+#![allow(
+    deprecated,
+    reason = "older revisions still test sampling, roots and logging, deprecated since 2026-07-28"
+)]
 
 mod asking;
 mod rounds;

@@ -206,7 +206,7 @@ mod tests {
         let now = Timestamp::parse("2026-02-10T19:28:27.900Z").unwrap();
         for round in 0..15 {
             let fresh = folder.path().join("new");
-            #[expect(clippy::disallowed_methods)]
+            #[expect(clippy::disallowed_methods, reason = "a test's own file")]
             fs::write(&fresh, round.to_string()).unwrap();
             fs::rename(&fresh, &file).unwrap();
             let name = backups.make(&file, now).unwrap();

@@ -172,7 +172,7 @@ impl Eager<'_> {
 }
 
 /// Asks the system to write a part of a file to the disk soon. Nothing depends on it.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "std does not offer this system call")]
 fn begin(file: &File, from: u64, length: usize) {
     #[cfg(target_os = "linux")]
     if let (Ok(from), Ok(length)) = (i64::try_from(from), i64::try_from(length)) {

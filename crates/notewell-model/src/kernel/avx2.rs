@@ -1,7 +1,7 @@
 //! AVX2 with FMA, which every x86-64 processor since about 2015 has.
 
 // A tile is an array of registers: the index is which one, and that is what matters here.
-#![allow(clippy::needless_range_loop)]
+#![allow(clippy::needless_range_loop, reason = "the indices count registers and rows alike")]
 
 use std::arch::x86_64::*;
 

@@ -3,7 +3,7 @@
 //!
 //! `unsafe` is allowed here and nowhere else in this room, for two reasons: processor intrinsics
 //! that load and store, and calls into functions compiled for features that were detected first.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "intrinsics, and calls compiled for detected features")]
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
