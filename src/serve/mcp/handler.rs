@@ -1,10 +1,5 @@
 //! What each method of the protocol does. Everything of substance happens in `tools` and `app`.
 
-#![cfg_attr(
-    feature = "conformance",
-    allow(deprecated, reason = "the suite's handshake-era part still asks for logging")
-)]
-
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -108,9 +103,8 @@ impl ServerHandler for Handler {
             .enable_resources_subscribe()
             .enable_completions()
             .enable_extensions_with(extensions());
-        #[cfg(feature = "conformance")]
-        let capabilities = capabilities.enable_logging();
-        let mut config = ServerConfig::new(capabilities.build());
+        let capabilities = self.hub.extension.capabilities(capabilities.build());
+        let mut config = ServerConfig::new(capabilities);
         config.server_info = Implementation::new("notewell", env!("CARGO_PKG_VERSION"));
         config.server_info.title = Some("Notewell".into());
         config.instructions = Some(self.hub.app.greeting(&self.link.rights, None));
@@ -167,9 +161,8 @@ impl ServerHandler for Handler {
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
-        let tools: Vec<Tool> = tools.into_iter().map(tool).collect();
-        #[cfg(feature = "conformance")]
-        let tools = [tools, super::conformance::list_tools()].concat();
+        let mut tools: Vec<Tool> = tools.into_iter().map(tool).collect();
+        tools.extend(self.hub.extension.tools());
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
     }
 
@@ -178,17 +171,9 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        #[cfg(feature = "conformance")]
-        {
-            use super::conformance::{Change, call_tool};
-            let events = &self.hub.app.events;
-            let tell = |change| match change {
-                Change::Tools => events.send(&crate::app::Event::Tools),
-                Change::Prompts => events.send(&crate::app::Event::Prompts),
-            };
-            if let Some(answer) = call_tool(&request, &context, tell).await {
-                return answer;
-            }
+        let events = &self.hub.app.events;
+        if let Some(answer) = self.hub.extension.call_tool(&request, &context, events).await {
+            return answer;
         }
         let name = request.name.into_owned();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
@@ -209,18 +194,20 @@ impl ServerHandler for Handler {
         .into())
     }
 
-    #[cfg(feature = "conformance")]
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        super::conformance::get_tool(name)
+        self.hub.extension.tool(name)
     }
 
-    #[cfg(feature = "conformance")]
+    #[allow(deprecated, reason = "revisions before 2026-07-28 have it, and an extension may log")]
     async fn set_level(
         &self,
         _request: SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> std::result::Result<(), ErrorData> {
-        Ok(())
+        match self.get_info().capabilities.logging {
+            Some(_) => Ok(()),
+            None => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
+        }
     }
 
     async fn list_prompts(
@@ -233,9 +220,8 @@ impl ServerHandler for Handler {
                 app.offered_prompts(cursor(request), app.config.limits.page, &link.rights)
             })
             .await?;
-        let prompts: Vec<Prompt> = offered.into_iter().map(prompts::listed).collect();
-        #[cfg(feature = "conformance")]
-        let prompts = [prompts, super::conformance::list_prompts()].concat();
+        let mut prompts: Vec<Prompt> = offered.into_iter().map(prompts::listed).collect();
+        prompts.extend(self.hub.extension.prompts());
         Ok(ListPromptsResult { next_cursor: next, ..ListPromptsResult::with_all_items(prompts) })
     }
 
@@ -244,8 +230,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<GetPromptResponse, ErrorData> {
-        #[cfg(feature = "conformance")]
-        if let Some(answer) = super::conformance::get_prompt(&request) {
+        if let Some(answer) = self.hub.extension.get_prompt(&request) {
             return Ok(answer);
         }
         let rendered = self
@@ -267,9 +252,8 @@ impl ServerHandler for Handler {
                 app.resources(cursor(request), app.config.limits.page, &link.rights)
             })
             .await?;
-        let resources: Vec<Resource> = listed.into_iter().map(resources::listed).collect();
-        #[cfg(feature = "conformance")]
-        let resources = [resources, super::conformance::list_resources()].concat();
+        let mut resources: Vec<Resource> = listed.into_iter().map(resources::listed).collect();
+        resources.extend(self.hub.extension.resources());
         Ok(ListResourcesResult {
             next_cursor: next,
             ..ListResourcesResult::with_all_items(resources)
@@ -281,9 +265,8 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = resources::templates(&self.link(&context).rights);
-        #[cfg(feature = "conformance")]
-        let templates = [templates, super::conformance::list_resource_templates()].concat();
+        let mut templates = resources::templates(&self.link(&context).rights);
+        templates.extend(self.hub.extension.resource_templates());
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
@@ -293,8 +276,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        #[cfg(feature = "conformance")]
-        if let Some(answer) = super::conformance::read_resource(&uri) {
+        if let Some(answer) = self.hub.extension.read_resource(&uri) {
             return Ok(answer.into());
         }
         let wanted = uri.clone();
@@ -312,8 +294,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CompleteResult, ErrorData> {
-        #[cfg(feature = "conformance")]
-        if let Some(answer) = super::conformance::complete(&request) {
+        if let Some(answer) = self.hub.extension.complete(&request) {
             return answer;
         }
         let Reference::Prompt(prompt) = request.r#ref else { return Ok(CompleteResult::default()) };
@@ -384,9 +365,7 @@ impl ServerHandler for Handler {
             .run(&context, move |app, link, _, _| app.read_resource(&uri, &link.rights))
             .await?
             .is_some();
-        #[cfg(feature = "conformance")]
-        let visible = visible || super::conformance::read_resource(&request.uri).is_some();
-        if !visible {
+        if !visible && self.hub.extension.read_resource(&request.uri).is_none() {
             return Err(no_such_resource(&request.uri));
         }
         if self.subscribed.add(request.uri) {

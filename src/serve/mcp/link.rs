@@ -7,7 +7,10 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::notices::{Lists, Mailbox};
+use super::{
+    extension::{self, Extension},
+    notices::{Lists, Mailbox},
+};
 use crate::{
     app::{
         App,
@@ -47,6 +50,8 @@ impl Link {
 /// What every connection of this process shares.
 pub struct Hub {
     pub app: Arc<App>,
+    /// What this program adds to the product.
+    pub(super) extension: &'static dyn Extension,
     /// Calls at once, and those of callers other than the owner.
     calls: Arc<Semaphore>,
     guest_calls: Arc<Semaphore>,
@@ -85,6 +90,7 @@ impl Hub {
             guest_calls: Arc::new(Semaphore::new(calls - calls / 4)),
             turns: Arc::new(Semaphore::new(cores.max(2))),
             app,
+            extension: extension::installed(),
             mailboxes,
             lists: Mutex::default(),
         })

@@ -1,9 +1,8 @@
 //! The Model Context Protocol, all five revisions, over the official SDK. One handler serves every
 //! transport; `stdio` and the HTTP front differ only in how bytes become messages.
 
-#[cfg(feature = "conformance")]
-mod conformance;
 mod errors;
+pub mod extension;
 mod handler;
 mod link;
 pub mod message;

@@ -65,21 +65,12 @@ impl Subscribed {
 pub struct Mailbox {
     subscribed: Subscribed,
     updated: Mutex<BTreeSet<String>>,
-    /// Lists of the conformance suite's fixtures, which no fingerprint shows.
-    #[cfg(feature = "conformance")]
-    fixtures: Mutex<Vec<Event>>,
     wake: Notify,
 }
 
 impl Mailbox {
     fn new(subscribed: Subscribed) -> Arc<Self> {
-        Arc::new(Self {
-            subscribed,
-            updated: Mutex::default(),
-            #[cfg(feature = "conformance")]
-            fixtures: Mutex::default(),
-            wake: Notify::new(),
-        })
+        Arc::new(Self { subscribed, updated: Mutex::default(), wake: Notify::new() })
     }
 
     pub fn post(&self, event: &Event) {
@@ -88,25 +79,8 @@ impl Mailbox {
         {
             lock(&self.updated).insert(uri.clone());
         }
-        #[cfg(feature = "conformance")]
-        if matches!(event, Event::Tools | Event::Prompts) {
-            lock(&self.fixtures).push(event.clone());
-        }
         // Any change of the library may change what a caller is offered.
         self.wake.notify_one();
-    }
-
-    #[cfg(feature = "conformance")]
-    fn fixtures_changed(&self, list: &Event) -> bool {
-        let mut fixtures = lock(&self.fixtures);
-        let before = fixtures.len();
-        fixtures.retain(|event| event != list);
-        fixtures.len() < before
-    }
-
-    #[cfg(not(feature = "conformance"))]
-    fn fixtures_changed(&self, _list: &Event) -> bool {
-        false
     }
 
     /// Takes the subscribed resources that changed, after a moment for what changes with them.
@@ -129,11 +103,15 @@ impl Hub {
     pub async fn lists(self: &Arc<Self>, link: &Link) -> Option<Lists> {
         let (hub, link) = (self.clone(), link.clone());
         let lists = tokio::task::spawn_blocking(move || hub.read_lists(&link)).await.ok()?;
-        lists
+        let mut lists = lists
             .inspect_err(|error| {
                 tracing::warn!(code = error.code.as_str(), "could not read what changed")
             })
-            .ok()
+            .ok()?;
+        let added = self.extension.changes();
+        lists.tools = lists.tools.wrapping_add(added.tools);
+        lists.prompts = lists.prompts.wrapping_add(added.prompts);
+        Some(lists)
     }
 
     fn read_lists(&self, link: &Link) -> Result<Lists> {
@@ -205,10 +183,10 @@ pub async fn to_session(
         let now = hub.lists(&link).await.or(known);
         let differs = |list: fn(Lists) -> u64| known.map(list) != now.map(list);
         let mut sent = Ok(());
-        if mailbox.fixtures_changed(&Event::Tools) || differs(|lists| lists.tools) {
+        if differs(|lists| lists.tools) {
             sent = sent.and(peer.notify_tool_list_changed().await);
         }
-        if mailbox.fixtures_changed(&Event::Prompts) || differs(|lists| lists.prompts) {
+        if differs(|lists| lists.prompts) {
             sent = sent.and(peer.notify_prompt_list_changed().await);
         }
         if differs(|lists| lists.resources) {
@@ -255,12 +233,10 @@ pub async fn to_listener(hub: Arc<Hub>, link: Link, context: &SubscriptionContex
         let now = hub.lists(&link).await.or(known);
         let differs = |list: fn(Lists) -> u64| known.map(list) != now.map(list);
         let mut sent = Ok(());
-        let tools = mailbox.fixtures_changed(&Event::Tools) || differs(|lists| lists.tools);
-        let prompts = mailbox.fixtures_changed(&Event::Prompts) || differs(|lists| lists.prompts);
-        if wants(accepted.tools_list_changed) && tools {
+        if wants(accepted.tools_list_changed) && differs(|lists| lists.tools) {
             sent = sent.and(sink.notify_tool_list_changed().await);
         }
-        if wants(accepted.prompts_list_changed) && prompts {
+        if wants(accepted.prompts_list_changed) && differs(|lists| lists.prompts) {
             sent = sent.and(sink.notify_prompt_list_changed().await);
         }
         if wants(accepted.resources_list_changed) && differs(|lists| lists.resources) {

@@ -1,16 +1,4 @@
-//! The fixtures that the MCP conformance suite calls: tools, prompts and resources with fixed names and answers.
-//!
-//! Compiled only with the `conformance` feature. Nothing here touches a user's data, and nothing outside
-//! may depend on it: the handler asks each function first and goes its own way on `None`.
-
-#![allow(
-    deprecated,
-    reason = "older revisions still test sampling, roots and logging, deprecated since 2026-07-28"
-)]
-
-mod asking;
-mod rounds;
-mod shelf;
+//! Fixture tools.
 
 use std::time::Duration;
 
@@ -25,12 +13,10 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-pub use shelf::{
-    complete, get_prompt, list_prompts, list_resource_templates, list_resources, read_resource,
-};
+use super::{asking, rounds};
 
 /// One red pixel.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+pub const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 /// A WAV header with no samples.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
@@ -226,19 +212,19 @@ fn header_tool() -> Tool {
     Tool::new("test_custom_header", "Fixture: an argument that is also a header", object(schema))
 }
 
-fn argument<'a>(request: &'a CallToolRequestParams, name: &str) -> Option<&'a str> {
+pub fn argument<'a>(request: &'a CallToolRequestParams, name: &str) -> Option<&'a str> {
     request.arguments.as_ref()?.get(name)?.as_str()
 }
 
-fn text(text: impl Into<String>) -> CallToolResult {
+pub fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-fn resource(uri: &str, mime: &str, text: &str) -> ContentBlock {
+pub fn resource(uri: &str, mime: &str, text: &str) -> ContentBlock {
     ContentBlock::resource(ResourceContents::text(text, uri).with_mime_type(mime))
 }
 
-fn object(value: Value) -> JsonObject {
+pub fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(map) => map,
         _ => JsonObject::new(),

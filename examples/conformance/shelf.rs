@@ -10,7 +10,10 @@ use rmcp::{
     },
 };
 
-use super::{PNG, resource, rounds};
+use super::{
+    rounds,
+    tools::{PNG, resource},
+};
 
 pub fn list_prompts() -> Vec<Prompt> {
     let plain = |name: &str, does: &str| Prompt::new(name, Some(format!("Fixture: {does}")), None);

@@ -11,7 +11,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{argument, object, text};
+use super::tools::{argument, object, text};
 
 pub const PLAIN: &[(&str, &str)] = &[
     ("test_elicitation_sep1034_defaults", "asks for values that have defaults"),

@@ -13,7 +13,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::text;
+use super::tools::text;
 
 pub const TOOLS: &[(&str, &str)] = &[
     ("test_streaming_elicitation", "needs a value"),
