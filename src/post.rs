@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::domain::{Error, Result};
+use crate::domain::{Error, Patience, Result};
 
 /// Characters of a server's answer that an error quotes.
 const MAX_QUOTE: usize = 200;
@@ -74,9 +74,16 @@ impl Endpoint {
     /// The body of a successful answer, and how often the server was asked.
     pub fn post(&self, body: &Value, tries: &Tries) -> (Result<String>, u32) {
         let end = tries.all.map(|all| Instant::now() + all);
-        let left = || end.map(|end| end.saturating_duration_since(Instant::now()));
+        let request = Patience::current();
+        let left = || {
+            let own = end.map(|end| end.saturating_duration_since(Instant::now()));
+            own.into_iter().chain(request.remaining()).min()
+        };
         let mut pause = self.pause;
         for made in 1.. {
+            if let Err(error) = request.check() {
+                return (Err(error), made - 1);
+            }
             let limit = left().map_or(tries.each, |left| left.min(tries.each));
             let (error, asked) = match self.attempt(body, limit) {
                 Try::Done(text) => return (Ok(text), made),
@@ -134,11 +141,15 @@ impl Endpoint {
     }
 
     fn silent(&self, limit: Duration) -> Error {
+        let request = Patience::current().check();
+        let setting = match request.is_err() {
+            true => "`request_seconds` in `[limits]`".to_owned(),
+            false => format!("`timeout_seconds` in `[{}]`", self.section),
+        };
         Error::outside(format!(
-            "`{}` did not answer within {:.1} seconds: raise `timeout_seconds` in `[{}]` or look at the server",
+            "`{}` did not answer within {:.1} seconds: raise {setting} or look at the server",
             self.url,
             limit.as_secs_f32(),
-            self.section
         ))
     }
 

@@ -57,3 +57,11 @@ pub fn start_metrics() {
 pub fn render_metrics() -> String {
     METRICS.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
 }
+
+/// A new id for a fault: the client gets it, and the log has the cause under it.
+pub fn incident() -> String {
+    let mut bytes = [0; 6];
+    // Without random numbers the id is only less useful, not wrong.
+    getrandom::fill(&mut bytes).unwrap_or_default();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

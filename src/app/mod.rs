@@ -41,7 +41,7 @@ use self::{
 };
 use crate::{
     config::{self, Config, EmbedProvider},
-    domain::{Error, Result},
+    domain::{Error, Patience, Result},
     embed::{
         Embedder, Role,
         embedded::Embedded,
@@ -99,7 +99,7 @@ impl App {
     /// Opens the library. Cheap: nothing here grows with the size of the library.
     pub fn open(config: Config, built_in_tools: Vec<&'static str>) -> Result<Self> {
         let config = Arc::new(config);
-        let store = store::sqlite::open(&config.data)?;
+        let store = store::sqlite::open(&config.data, config.limits.concurrent)?;
         let journal = history::Journal::new(&config.history, store.revisions.clone());
         let cards = Arc::new(CardRoom::new(&config, store.items.clone(), journal.clone()));
         let prompts: Arc<dyn Prompts> = Arc::new(JsonlPrompts::open(
@@ -161,7 +161,10 @@ impl App {
     /// Embeds passages on the calling thread, for the index's workers.
     pub fn passage_embedder(&self) -> Option<index::Embed> {
         let embedder = self.embedder.clone()?;
-        Some(Arc::new(move |texts: &[&str]| embedder.embed(texts, Role::Passage)))
+        Some(Arc::new(move |texts: &[&str]| {
+            Patience::current().check()?;
+            embedder.embed(texts, Role::Passage)
+        }))
     }
 
     /// The embedding model, unless none is configured.

@@ -1,6 +1,7 @@
 //! A running request: progress to its caller, cancellation and deadline from it.
 
 use std::{
+    cell::RefCell,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -55,7 +56,30 @@ pub struct Patience {
     deadline: Option<Instant>,
 }
 
+thread_local! {
+    /// The patience of the request that this thread works for.
+    static CURRENT: RefCell<Patience> = RefCell::default();
+}
+
 impl Patience {
+    /// The patience of the request that this thread works for; endless outside of requests. Loops and
+    /// calls to other machines ask it, so that no layer between has to hand it down.
+    pub fn current() -> Self {
+        CURRENT.with_borrow(Self::clone)
+    }
+
+    /// Runs `work` as a part of the request that has this patience.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct Restore(Patience);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.replace(std::mem::take(&mut self.0));
+            }
+        }
+        let _restore = Restore(CURRENT.replace(self.clone()));
+        work()
+    }
+
     /// Ends at `deadline`.
     pub fn until(deadline: Instant) -> Self {
         Self { gone: Arc::default(), deadline: Some(deadline) }
@@ -88,6 +112,21 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_has_its_patience_and_the_next_one_its_own() {
+        let spent = Patience::until(Instant::now());
+        let error = spent.during(|| {
+            Patience::default().during(|| assert!(Patience::current().check().is_ok()));
+            Patience::current().check()
+        });
+        assert_eq!(error.unwrap_err().code, Code::Limit);
+        assert!(Patience::current().check().is_ok());
+        let cancelled = Patience::default();
+        cancelled.end();
+        let error = cancelled.during(|| Patience::current().check());
+        assert_eq!(error.unwrap_err().code, Code::Cancelled);
+    }
 
     #[test]
     fn a_stuck_thread_is_not_waited_for() {

@@ -145,6 +145,16 @@ impl Error {
         self
     }
 
+    /// Adds the id under which the log has this fault. It is not logged again.
+    pub fn with_incident(self, id: String) -> Self {
+        self.with_data(serde_json::json!({ "incident": id }))
+    }
+
+    /// The id under which the log has this fault, if it was logged.
+    pub fn incident(&self) -> Option<&str> {
+        self.data.as_ref()?.get("incident")?.as_str()
+    }
+
     /// Adds facts for programs.
     pub fn with_data(mut self, data: serde_json::Value) -> Self {
         self.data = Some(data);

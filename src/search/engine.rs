@@ -14,7 +14,7 @@ use super::{
     query::Query,
 };
 use crate::{
-    domain::{Error, Filters, Pid, Result},
+    domain::{Error, Filters, Patience, Pid, Result},
     index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words, beside},
     text::{Lang, lang, words::count_words},
 };
@@ -112,7 +112,10 @@ impl Engine {
 
     /// The index as the caller may see it, and how far it is behind.
     fn look(&self, filters: &Filters) -> Result<(View, Freshness)> {
-        let freshness = self.index.ensure_fresh(self.patience)?;
+        let request = Patience::current();
+        let wait = request.remaining().map_or(self.patience, |left| left.min(self.patience));
+        let freshness = self.index.ensure_fresh(wait)?;
+        request.check()?;
         let view = self.index.view_for(filters)?;
         let freshness = if view.is_part() { freshness.without_counts() } else { freshness };
         Ok((view, freshness))
@@ -148,8 +151,11 @@ impl Engine {
         let meaning = options.mode != Mode::Lexical
             && query.text.chars().any(char::is_alphanumeric)
             && !spelled;
-        // The question's vector takes longest: it is computed beside the words.
-        let by_words = || self.by_words(&view, query, &narrowing, options.mode, pool);
+        let request = Patience::current();
+        request.check()?;
+        // The question's vector takes longest: it is computed beside the words, on another thread.
+        let by_words =
+            || request.during(|| self.by_words(&view, query, &narrowing, options.mode, pool));
         let (words, near) = match meaning.then_some(self.vectorise.as_ref()).flatten() {
             Some(vectorise) => {
                 let near =
@@ -161,6 +167,7 @@ impl Engine {
             None => (by_words(), None),
         };
         let ByWords { words, sums, item_sums, hits: by_words, total } = words?;
+        request.check()?;
         let (aim, by_meaning, words_only) = match near {
             Some(Ok((aim, hits))) => (Some(aim), hits, None),
             Some(Err(error)) => {
@@ -180,6 +187,7 @@ impl Engine {
         let home = in_language_of(&view, &query.text)?;
         let hits = (by_words, by_meaning);
         let candidates = weigh(&view, &said, aim.as_ref(), hits, &home, mode)?;
+        request.check()?;
         let groups = group(candidates, mode);
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search_once(&query.clone().loosened(), options);
@@ -222,6 +230,7 @@ impl Engine {
         let mut hits = Vec::new();
         if mode != Mode::Vector {
             hits = view.lexical(&words, &sums, narrowing, pool)?;
+            Patience::current().check()?;
             // A phrase must stand in the passage itself.
             if query.phrases.is_empty() && query.excluded.is_empty() {
                 let asked = count_words(&query.text);
@@ -330,6 +339,7 @@ impl Engine {
         let wanted = (options.offset + options.limit) * 4;
         let mut best: HashMap<crate::domain::MatchId, Candidate> = HashMap::new();
         for vector in &vectors {
+            Patience::current().check()?;
             for hit in view.nearest(vector, &narrowing, wanted.max(POOL))? {
                 if Some(hit.id.pid) == own {
                     continue;

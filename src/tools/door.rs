@@ -11,7 +11,7 @@ use super::{
 use crate::{
     app::{App, rights::Rights},
     domain::{Code, Error, Patience, Progress, Result, Silent, from_json},
-    telemetry::metric,
+    telemetry::{self, metric},
 };
 
 /// What surrounds a call besides its rights: who hears of progress, and how long it may take.
@@ -40,7 +40,7 @@ pub fn call(
     let _entered = span.enter();
     let started = Instant::now();
     let cx = Cx { app, rights, progress: around.progress, patience: &around.patience };
-    let (label, result) = dispatch(&cx, name, arguments);
+    let (label, result) = around.patience.during(|| dispatch(&cx, name, arguments));
     let result = result.and_then(|output| within_size(app, output));
     let seconds = started.elapsed().as_secs_f64();
     let outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
@@ -48,13 +48,20 @@ pub fn call(
         .increment(1);
     metrics::histogram!(metric::TOOL_SECONDS, "tool" => label).record(seconds);
     match &result {
-        Err(error) if error.code == Code::Internal => {
-            tracing::error!(error = ?error, seconds, "tool failed");
-        }
-        Err(error) => tracing::debug!(code = error.code.as_str(), seconds, "tool refused"),
         Ok(_) => tracing::debug!(seconds, "tool answered"),
+        Err(error) => tracing::debug!(code = error.code.as_str(), seconds, "tool refused"),
     }
-    result
+    result.map_err(|error| match error.code {
+        Code::Internal => logged(error),
+        _ => error,
+    })
+}
+
+/// Logs a fault here, where the tool is known, and marks the error so that nobody logs it again.
+fn logged(error: Error) -> Error {
+    let incident = telemetry::incident();
+    tracing::error!(incident = %incident, error = ?error, "tool failed");
+    error.with_incident(incident)
 }
 
 /// The metric's label is one of a closed set: a caller cannot make new time series.
@@ -97,8 +104,7 @@ fn no_such_tool(name: &str) -> Error {
 }
 
 fn prepare(entry: &Entry, arguments: Value) -> Result<Value> {
-    let rules = (entry.input)().rules;
-    arguments::accept(object(arguments)?, &rules, entry.blank).map(Value::Object)
+    arguments::accept(object(arguments)?, &entry.schemas().rules, entry.blank).map(Value::Object)
 }
 
 fn object(arguments: Value) -> Result<Map<String, Value>> {

@@ -1,5 +1,7 @@
 //! Which tools there are for a caller, in a fixed order, by pages.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Effect, Right, TABLE, Toolset, door::may_use};
@@ -14,21 +16,21 @@ pub struct Listed {
     pub name: String,
     pub title: String,
     pub description: String,
-    pub input: Map<String, Value>,
-    pub output: Option<Value>,
+    pub input: Arc<Map<String, Value>>,
+    pub output: Option<Arc<Map<String, Value>>>,
     pub effect: Effect,
 }
 
 /// Every tool that this caller may use, the built-in ones in the order of the table.
 pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
     let built_in = TABLE.iter().filter(|entry| may_use(entry, rights)).map(|entry| {
-        let input = (entry.input)();
+        let schemas = entry.schemas();
         Listed {
             name: entry.name.into(),
             title: entry.title.into(),
-            input: input.listed(),
-            description: input.description,
-            output: Some((entry.output)()),
+            input: schemas.input.clone(),
+            description: schemas.description.clone(),
+            output: Some(schemas.output.clone()),
             effect: entry.effect,
         }
     });
@@ -38,7 +40,7 @@ pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
         let methods = app.methods(rights)?;
         listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(
             |method| Listed {
-                input: method.schema(),
+                input: Arc::new(method.schema()),
                 name: method.name,
                 title: method.title,
                 description: method.description,

@@ -22,7 +22,10 @@ pub use crate::{app::rights::Right, domain::Toolset};
 pub use door::{Call, call};
 pub use listing::{Listed, list};
 
+use std::sync::OnceLock;
+
 use arguments::Blank;
+use schema::Schemas;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -107,6 +110,16 @@ pub struct Entry {
     input: fn() -> schema::Input,
     output: fn() -> serde_json::Value,
     run: fn(serde_json::Value, &Cx<'_>) -> Result<Output>,
+}
+
+impl Entry {
+    /// The schemas of this tool. Generated on first use, once in a process.
+    pub fn schemas(&self) -> &'static Schemas {
+        static GENERATED: [OnceLock<Schemas>; TABLE.len()] =
+            [const { OnceLock::new() }; TABLE.len()];
+        let place = TABLE.iter().position(|entry| entry.name == self.name).unwrap_or_default();
+        GENERATED[place].get_or_init(|| Schemas::new((self.input)(), (self.output)()))
+    }
 }
 
 const fn entry<T: Tool>() -> Entry {

@@ -3,6 +3,8 @@
 //! The schema that clients see is kept short: a model pays for each word of it in every
 //! conversation. The rules that arguments are checked against keep every bound.
 
+use std::sync::Arc;
+
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
@@ -14,12 +16,28 @@ pub struct Input {
     pub rules: Map<String, Value>,
 }
 
-impl Input {
-    /// The schema as a client sees it.
-    pub fn listed(&self) -> Map<String, Value> {
-        let mut listed = Value::Object(self.rules.clone());
+/// Everything about a tool that follows from its types.
+#[derive(Debug)]
+pub struct Schemas {
+    pub description: String,
+    /// What arguments are checked against.
+    pub rules: Map<String, Value>,
+    /// The arguments as a client sees them.
+    pub input: Arc<Map<String, Value>>,
+    /// The answer as a client sees it.
+    pub output: Arc<Map<String, Value>>,
+}
+
+impl Schemas {
+    pub(super) fn new(input: Input, output: Value) -> Self {
+        let mut listed = Value::Object(input.rules.clone());
         thin(&mut listed, true);
-        object(listed)
+        Self {
+            description: input.description,
+            rules: input.rules,
+            input: Arc::new(object(listed)),
+            output: Arc::new(object(output)),
+        }
     }
 }
 

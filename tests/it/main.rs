@@ -23,6 +23,7 @@ mod cards;
 mod cli;
 mod client;
 mod crash;
+mod deadlines;
 mod error_texts;
 mod first_walk;
 mod full_disk;

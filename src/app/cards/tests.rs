@@ -19,7 +19,7 @@ fn room() -> (tempfile::TempDir, CardRoom) {
 }
 
 fn room_in(config: &Config) -> CardRoom {
-    let store = store::sqlite::open(&config.data).unwrap();
+    let store = store::sqlite::open(&config.data, 1).unwrap();
     CardRoom::new(config, store.items, Journal::new(&config.history, store.revisions))
 }
 

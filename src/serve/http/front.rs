@@ -16,7 +16,7 @@ use rmcp::{
     service::serve_directly,
     transport::OneshotTransport,
 };
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{
     Site, base,
@@ -258,7 +258,7 @@ async fn answer(
     parts: &Parts,
     value: Value,
     large: bool,
-) -> Option<Value> {
+) -> Option<Box<RawValue>> {
     let decoded = match large {
         false => message::decode(value),
         true => tokio::task::spawn_blocking(|| message::decode(value)).await.unwrap_or_else(|_| {
@@ -268,7 +268,7 @@ async fn answer(
     };
     let mut message = match decoded {
         Ok(message) => message,
-        Err(answer) => return Some(answer),
+        Err(answer) => return Some(message::text(&answer)),
     };
     let ClientJsonRpcMessage::Request(request) = &mut message else { return None };
     let id = serde_json::to_value(&request.id).unwrap_or_default();
@@ -283,5 +283,6 @@ async fn answer(
             return Some(message::encode(&message));
         }
     }
-    Some(message::error(&id, &Error::internal("the request ended without an answer")))
+    let error = Error::internal("the request ended without an answer");
+    Some(message::text(&message::error(&id, &error)))
 }

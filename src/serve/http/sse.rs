@@ -25,7 +25,7 @@ use rmcp::{
     transport::Transport,
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::{
     OwnedSemaphorePermit, Semaphore,
     mpsc::{self, error::SendTimeoutError},
@@ -54,7 +54,7 @@ pub struct Streams(Mutex<HashMap<String, Session>>);
 struct Session {
     visitor: Visitor,
     incoming: mpsc::Sender<ClientJsonRpcMessage>,
-    outgoing: mpsc::Sender<Value>,
+    outgoing: mpsc::Sender<Box<RawValue>>,
 }
 
 /// Requests of one stream whose answers were not taken yet. Further ones wait.
@@ -97,12 +97,12 @@ pub async fn open(State(site): State<Site>, Extension(link): Extension<Link>) ->
 
 /// Every answer as an event; dropping the stream (the client went away) ends the session.
 fn events(
-    answers: mpsc::Receiver<Value>,
+    answers: mpsc::Receiver<Box<RawValue>>,
     end: End,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
     stream::unfold((answers, end), |(mut answers, end)| async move {
-        let value = answers.recv().await?;
-        Some((Ok(Event::default().event("message").data(value.to_string())), (answers, end)))
+        let message = answers.recv().await?;
+        Some((Ok(Event::default().event("message").data(message.get())), (answers, end)))
     })
 }
 
@@ -154,7 +154,9 @@ pub async fn message(
     for value in values {
         let sent = match message::decode(value) {
             Ok(message) => session.incoming.send_timeout(message, time).await.map_err(is_slow),
-            Err(answer) => session.outgoing.send_timeout(answer, time).await.map_err(is_slow),
+            Err(answer) => {
+                session.outgoing.send_timeout(message::text(&answer), time).await.map_err(is_slow)
+            }
         };
         match sent {
             Ok(()) => {}
@@ -178,23 +180,14 @@ fn is_slow<T>(error: SendTimeoutError<T>) -> bool {
 /// One stream as the SDK's transport.
 struct Channel {
     requests: mpsc::Receiver<ClientJsonRpcMessage>,
-    outgoing: mpsc::Sender<Value>,
+    outgoing: mpsc::Sender<Box<RawValue>>,
     /// One permit for each request that may be under way, and those that are.
     places: Arc<Semaphore>,
     unanswered: Arc<Mutex<HashMap<RequestId, OwnedSemaphorePermit>>>,
 }
 
-/// The request that a message to the client answers.
-fn answered(message: &ServerJsonRpcMessage) -> Option<RequestId> {
-    match message {
-        ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
-        ServerJsonRpcMessage::Error(error) => error.id.clone(),
-        _ => None,
-    }
-}
-
 impl Transport<RoleServer> for Channel {
-    type Error = mpsc::error::SendError<Value>;
+    type Error = mpsc::error::SendError<Box<RawValue>>;
 
     fn send(
         &mut self,
@@ -202,10 +195,9 @@ impl Transport<RoleServer> for Channel {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (outgoing, unanswered) = (self.outgoing.clone(), self.unanswered.clone());
         async move {
-            let answered = answered(&item);
             let sent = outgoing.send(message::encode(&item)).await;
-            if let Some(id) = answered {
-                unanswered.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            if let Some(id) = message::answers(&item) {
+                unanswered.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
             }
             sent
         }

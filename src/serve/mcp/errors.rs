@@ -7,7 +7,10 @@ use rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::domain::{Code, Error, from_json};
+use crate::{
+    domain::{Code, Error, from_json},
+    telemetry,
+};
 
 pub fn error_data(error: Error) -> ErrorData {
     if error.code == Code::Internal {
@@ -18,8 +21,15 @@ pub fn error_data(error: Error) -> ErrorData {
 
 /// A fault here: the cause is in the log under an id, and the client gets the id.
 pub fn error_data_with_id(error: Error) -> ErrorData {
-    let id = incident();
-    tracing::error!(incident = %id, error = ?error, "request failed");
+    let id = match error.incident() {
+        // It was logged where more was known of it.
+        Some(id) => id.to_owned(),
+        None => {
+            let id = telemetry::incident();
+            tracing::error!(incident = %id, error = ?error, "request failed");
+            id
+        }
+    };
     ErrorData::new(
         ErrorCode(error.code.json_rpc()),
         format!("internal error {id}; the server's log says more under that id"),
@@ -48,11 +58,4 @@ pub fn unreadable(method: &str, params: Option<&Value>) -> Option<Error> {
 
 fn wrong<T: DeserializeOwned>(params: Value) -> Option<Error> {
     from_json::<T>(params).err()
-}
-
-fn incident() -> String {
-    let mut bytes = [0; 6];
-    // Without random numbers the id is only less useful, not wrong.
-    getrandom::fill(&mut bytes).unwrap_or_default();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -91,7 +91,22 @@ impl Handler {
     }
 }
 
+impl Handler {
+    /// What a client's model is told about this server at the start.
+    async fn instructions(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> std::result::Result<String, ErrorData> {
+        let greet = |app: &App, link: &Link, _: &dyn Progress, _: Patience| {
+            Ok(app.greeting(&link.rights, link.method.as_deref()))
+        };
+        self.run(context, greet).await
+    }
+}
+
 impl ServerHandler for Handler {
+    /// Every message asks for this, so it reads nothing. The instructions are added where a client
+    /// sees them, in `initialize` and `discover`.
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -107,7 +122,6 @@ impl ServerHandler for Handler {
         let mut config = ServerConfig::new(capabilities);
         config.server_info = Implementation::new("notewell", env!("CARGO_PKG_VERSION"));
         config.server_info.title = Some("Notewell".into());
-        config.instructions = Some(self.hub.app.greeting(&self.link.rights, None));
         config
     }
 
@@ -120,7 +134,7 @@ impl ServerHandler for Handler {
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
         result.capabilities = for_caller(result.capabilities, &link);
-        result.instructions = Some(self.hub.app.greeting(&link.rights, link.method.as_deref()));
+        result.instructions = Some(self.instructions(&context).await?);
         let lists = self.hub.lists(&link).await;
         *self.lists.lock().unwrap_or_else(PoisonError::into_inner) = lists;
         Ok(result)
@@ -133,7 +147,7 @@ impl ServerHandler for Handler {
         let link = self.link(&context);
         let mut info = self.get_info();
         info.capabilities = for_caller(info.capabilities, &link);
-        info.instructions = Some(self.hub.app.greeting(&link.rights, link.method.as_deref()));
+        info.instructions = Some(self.instructions(&context).await?);
         Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
@@ -435,7 +449,7 @@ fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
 }
 
 fn tool(listed: Listed) -> Tool {
-    let mut tool = Tool::new(listed.name, listed.description, Arc::new(listed.input));
+    let mut tool = Tool::new(listed.name, listed.description, listed.input);
     let read_only = listed.effect == Effect::Reads;
     let mut annotations = ToolAnnotations::with_title(listed.title.clone())
         .read_only(read_only)
@@ -447,9 +461,7 @@ fn tool(listed: Listed) -> Tool {
     }
     tool.title = Some(listed.title);
     tool.annotations = Some(annotations);
-    if let Some(Value::Object(output)) = listed.output {
-        tool.output_schema = Some(Arc::new(output));
-    }
+    tool.output_schema = listed.output;
     tool
 }
 

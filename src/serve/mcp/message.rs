@@ -1,8 +1,12 @@
 //! JSON to protocol messages and back, for the transports of our own. Says -32700 and -32600 where
 //! the SDK would stay silent, and adds to answers what its types cannot express.
 
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-use serde_json::{Value, json};
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
+use serde::Serialize;
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
 
 use super::shape::{self, Shape};
 use crate::domain::{Code, Error, Result};
@@ -112,15 +116,43 @@ pub fn error(id: &Value, error: &Error) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": body })
 }
 
-/// A message of ours as JSON.
-pub fn encode(message: &ServerJsonRpcMessage) -> Value {
-    let mut value = serde_json::to_value(message).unwrap_or_else(|cause| {
-        error(&Value::Null, &Error::internal(format!("could not write the answer: {cause}")))
-    });
+/// A message of ours as JSON text, written once.
+pub fn encode(message: &ServerJsonRpcMessage) -> Box<RawValue> {
+    let is_handshake = matches!(
+        message,
+        ServerJsonRpcMessage::Response(response)
+            if matches!(
+                response.result,
+                ServerResult::InitializeResult(_) | ServerResult::DiscoverResult(_)
+            )
+    );
+    if !is_handshake {
+        return text(message);
+    }
+    let mut value = serde_json::to_value(message).unwrap_or_default();
     if let Some(result) = value.get_mut("result") {
         say_mutable(result);
     }
-    value
+    text(&value)
+}
+
+/// The request that a message of ours answers.
+pub fn answers(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        ServerJsonRpcMessage::Response(response) => Some(&response.id),
+        ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+        _ => None,
+    }
+}
+
+/// A value as JSON text.
+pub fn text(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value)
+        .or_else(|cause| {
+            let why = format!("could not write the answer: {cause}");
+            to_raw_value(&error(&Value::Null, &Error::internal(why)))
+        })
+        .unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 /// The extension that says that this caller may change prompts.

@@ -14,10 +14,10 @@ use std::{
 
 use rmcp::{
     RoleServer,
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage},
     transport::Transport,
 };
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tokio::{
     sync::{Notify, mpsc},
     time::Instant,
@@ -81,11 +81,12 @@ struct Out {
 }
 
 impl Out {
-    fn send(&self, value: Value) -> std::io::Result<()> {
+    /// Writes a message, which perhaps answers a request.
+    fn send(&self, message: Box<RawValue>, answers: Option<&RequestId>) -> std::io::Result<()> {
         let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
         let mut stdout = std::io::stdout().lock();
-        if let Some((value, framing)) = replies.place(value) {
-            framing::write(&mut stdout, &value, framing)?;
+        if let Some((message, framing)) = replies.place(message, answers) {
+            framing::write(&mut stdout, message.get(), framing)?;
         }
         stdout.flush()?;
         self.answered.notify_one();
@@ -105,13 +106,13 @@ impl Stdio {
         let parsed =
             frame.bytes.map_err(Error::limit).and_then(|bytes| message::parse(&bytes, self.batch));
         match parsed {
-            Err(error) => self.refuse(message::error(&Value::Null, &error)),
+            Err(error) => self.refuse(message::text(&message::error(&Value::Null, &error))),
             Ok(message::Incoming::One(value)) => match message::decode(value) {
                 Ok(message) => {
                     self.out.lock().expect(&message, framing, None);
                     self.waiting.push_back(message);
                 }
-                Err(answer) => self.refuse(answer),
+                Err(answer) => self.refuse(message::text(&answer)),
             },
             Ok(message::Incoming::Batch(values)) => {
                 let batch = self.out.lock().open_batch(framing);
@@ -121,7 +122,7 @@ impl Stdio {
                             self.out.lock().expect(&message, framing, Some(batch));
                             self.waiting.push_back(message);
                         }
-                        Err(answer) => self.out.lock().add_to_batch(batch, answer),
+                        Err(answer) => self.out.lock().add_to_batch(batch, message::text(&answer)),
                     }
                 }
                 let finished = self.out.lock().seal_batch(batch);
@@ -141,8 +142,8 @@ impl Stdio {
         Some(message)
     }
 
-    fn refuse(&self, answer: Value) {
-        if let Err(error) = self.out.send(answer) {
+    fn refuse(&self, answer: Box<RawValue>) {
+        if let Err(error) = self.out.send(answer, None) {
             tracing::warn!(%error, "could not write to stdout");
         }
     }
@@ -156,7 +157,7 @@ impl Transport<RoleServer> for Stdio {
         item: ServerJsonRpcMessage,
     ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
         let out = self.out.clone();
-        async move { out.send(message::encode(&item)) }
+        async move { out.send(message::encode(&item), message::answers(&item)) }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

@@ -1,5 +1,5 @@
 //! The embedded database: one SQLite file in the data directory, in WAL mode, so that several
-//! processes read while one writes. One connection of ours writes, a few read.
+//! processes read while one writes. One connection of ours writes, as many read as requests may run at once.
 
 mod bookmarks;
 pub mod cards;
@@ -23,7 +23,6 @@ pub use fault::quick_check;
 use super::Store;
 use crate::domain::Result;
 
-const READERS: usize = 4;
 /// How messages call the file.
 const DATABASE: &str = "the library's database";
 
@@ -41,14 +40,19 @@ pub struct Sqlite {
     path: PathBuf,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
+    /// How many idle readers are kept.
+    max_readers: usize,
     /// Writers outside this database: one at a time.
     turn: Mutex<()>,
 }
 
 /// Opens the library in a data directory, making or migrating it as needed.
-pub fn open(data: &Path) -> Result<Store> {
+/// Up to `readers` connections are kept for reading.
+pub fn open(data: &Path, readers: usize) -> Result<Store> {
     super::private::make_private(data)?;
-    let database = Arc::new(Sqlite::open(&data.join("notewell.db"))?);
+    let mut database = Sqlite::open(&data.join("notewell.db"))?;
+    database.max_readers = readers;
+    let database = Arc::new(database);
     Ok(Store {
         items: database.clone(),
         pages: database.clone(),
@@ -67,6 +71,7 @@ impl Sqlite {
             path: path.to_path_buf(),
             writer: Mutex::new(writer),
             readers: Mutex::new(Vec::new()),
+            max_readers: 1,
             turn: Mutex::default(),
         })
     }
@@ -89,7 +94,7 @@ impl Sqlite {
         let connection = self.take_reader()?;
         let value = work(&connection).map_err(|error| fault::explain(error, DATABASE, "read it"));
         let mut readers = self.lock_readers();
-        if readers.len() < READERS {
+        if readers.len() < self.max_readers {
             readers.push(connection);
         }
         value

@@ -2,8 +2,6 @@
 
 use std::io::{BufRead, Write};
 
-use serde_json::Value;
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Framing {
     #[default]
@@ -139,8 +137,7 @@ fn read_framed(
     Some(if length > most { Err(too_long(most)) } else { Ok(body) })
 }
 
-pub fn write(output: &mut impl Write, value: &Value, framing: Framing) -> std::io::Result<()> {
-    let text = serde_json::to_string(value)?;
+pub fn write(output: &mut impl Write, text: &str, framing: Framing) -> std::io::Result<()> {
     match framing {
         Framing::Line => writeln!(output, "{text}"),
         Framing::ContentLength => write!(output, "Content-Length: {}\r\n\r\n{text}", text.len()),

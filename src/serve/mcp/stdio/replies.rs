@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, RequestId};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::framing::Framing;
+use super::{framing::Framing, message};
 
 #[derive(Debug, Default)]
 pub struct Replies {
@@ -26,7 +26,7 @@ type Expected = (Framing, Option<usize>);
 #[derive(Debug)]
 struct Batch {
     framing: Framing,
-    answers: Vec<Value>,
+    answers: Vec<Box<RawValue>>,
     missing: usize,
     sealed: bool,
 }
@@ -85,32 +85,32 @@ impl Replies {
         self.next_batch
     }
 
-    pub fn add_to_batch(&mut self, batch: usize, answer: Value) {
+    pub fn add_to_batch(&mut self, batch: usize, answer: Box<RawValue>) {
         if let Some(batch) = self.batches.get_mut(&batch) {
             batch.answers.push(answer);
         }
     }
 
     /// All of the batch was read. Its answer, when nothing in it has to be waited for.
-    pub fn seal_batch(&mut self, number: usize) -> Option<Value> {
+    pub fn seal_batch(&mut self, number: usize) -> Option<Box<RawValue>> {
         self.batches.get_mut(&number)?.sealed = true;
         self.finish(number).map(|(answer, _)| answer)
     }
 
-    /// What to write now that this message is ready: nothing while its batch is incomplete.
-    pub fn place(&mut self, value: Value) -> Option<(Value, Framing)> {
-        let answers = value.get("method").is_none();
-        let owed = match value.get("id") {
-            Some(id) if answers => self.take_expected(&id.to_string()),
-            _ => None,
-        };
-        match owed {
-            None => Some((value, self.latest)),
-            Some((framing, None)) => Some((value, framing)),
+    /// What to write now that a message is ready, which perhaps answers a request: nothing while
+    /// its batch is incomplete.
+    pub fn place(
+        &mut self,
+        message: Box<RawValue>,
+        answers: Option<&RequestId>,
+    ) -> Option<(Box<RawValue>, Framing)> {
+        match answers.and_then(|id| self.take_expected(&key(id))) {
+            None => Some((message, self.latest)),
+            Some((framing, None)) => Some((message, framing)),
             Some((_, Some(number))) => {
                 if let Some(batch) = self.batches.get_mut(&number) {
                     batch.missing -= 1;
-                    batch.answers.push(value);
+                    batch.answers.push(message);
                 }
                 self.finish(number)
             }
@@ -127,14 +127,14 @@ impl Replies {
         first
     }
 
-    fn finish(&mut self, number: usize) -> Option<(Value, Framing)> {
+    fn finish(&mut self, number: usize) -> Option<(Box<RawValue>, Framing)> {
         let batch = self.batches.get(&number)?;
         if !batch.sealed || batch.missing > 0 {
             return None;
         }
         let batch = self.batches.remove(&number)?;
         // A batch of notifications has no answer.
-        (!batch.answers.is_empty()).then(|| (Value::Array(batch.answers), batch.framing))
+        (!batch.answers.is_empty()).then(|| (message::text(&batch.answers), batch.framing))
     }
 }
 
