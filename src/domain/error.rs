@@ -21,6 +21,9 @@ pub enum Code {
     Limit,
     /// The caller went away or cancelled the request.
     Cancelled,
+    /// What the caller read has changed since. Nothing was done; the message shows what it is now.
+    /// Told as a tool result.
+    Conflict,
     /// Something outside failed: a model provider, a clone, a build. Told as a tool result.
     Outside,
     /// Storage cannot be used at the moment: locked by another program, or the disk is full. The
@@ -38,7 +41,7 @@ impl Code {
     pub fn json_rpc(self) -> i32 {
         match self {
             Code::Parse => -32700,
-            Code::InvalidRequest | Code::Limit | Code::Cancelled => -32600,
+            Code::InvalidRequest | Code::Limit | Code::Cancelled | Code::Conflict => -32600,
             Code::NotFound => -32601,
             Code::InvalidParams => -32602,
             Code::Outside | Code::Storage | Code::Damaged | Code::Internal => -32603,
@@ -54,6 +57,7 @@ impl Code {
             Code::InvalidParams => "invalid_params",
             Code::Limit => "limit",
             Code::Cancelled => "cancelled",
+            Code::Conflict => "conflict",
             Code::Outside => "outside",
             Code::Storage => "storage",
             Code::Damaged => "damaged",
@@ -111,6 +115,11 @@ impl Error {
     /// A failure outside: a model provider, a clone, a build.
     pub fn outside(message: impl Into<String>) -> Self {
         Self::new(Code::Outside, message)
+    }
+
+    /// What the caller read has changed since.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(Code::Conflict, message)
     }
 
     /// Storage cannot be used at the moment.

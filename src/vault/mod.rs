@@ -5,17 +5,24 @@
 //! writes outside the vault, never follows a symbolic link out of it, and names every file that it
 //! leaves out.
 
+mod daily;
 pub mod identity;
+mod moment;
 pub mod page;
+mod place;
 pub mod read;
 pub mod resolve;
+mod swap;
 pub mod walk;
 pub mod watch;
 pub mod write;
 
+pub use daily::{Daily, daily};
 pub use page::page;
-pub use read::{Reason, Stamp, TextFile, locate, read};
-pub use resolve::LinkIndex;
+pub use place::{check_new_name, file_for_writing, is_ignored};
+pub use read::{Reason, Stamp, TextFile, etag, locate, read};
+pub use resolve::{LinkIndex, join_path};
+pub use swap::{Staged, remove_staged, staging_prefix};
 pub use walk::{Found, Scope, Skipped, Walk, walk};
 pub use watch::{Change, Watch, watch};
 pub use write::{replace, write};

@@ -116,6 +116,19 @@ pub struct TextFile {
     pub hash: [u8; 32],
 }
 
+impl TextFile {
+    /// The etag of this text.
+    pub fn etag(&self) -> String {
+        etag(&self.hash)
+    }
+}
+
+/// What a caller shows to prove which content they know: the first 16 hexadecimal digits of the
+/// SHA-256 of the bytes.
+pub fn etag(hash: &[u8; 32]) -> String {
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What a file is when it is no regular file.
 pub fn special(kind: fs::FileType) -> &'static str {
     #[cfg(unix)]

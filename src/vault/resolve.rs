@@ -65,13 +65,13 @@ impl LinkIndex {
         }
         let folder = from.map(|from| fold(from.folder())).unwrap_or_default();
         if target.starts_with("./") || target.starts_with("../") {
-            return self.at(&join(&folder, target)?);
+            return self.at(&join_path(&folder, target)?);
         }
         if let Some(absolute) = target.strip_prefix('/') {
             return self.at(absolute);
         }
         self.at(target)
-            .or_else(|| self.at(&join(&folder, target)?))
+            .or_else(|| self.at(&join_path(&folder, target)?))
             .or_else(|| self.ending(target))
             .or_else(|| self.by_alias.get(target).map(|page| *page as usize))
             .or_else(|| self.by_title.get(target).map(|page| *page as usize))
@@ -80,7 +80,10 @@ impl LinkIndex {
     /// As [`Self::resolve`], for a Markdown link: beside the note comes before the top.
     pub fn resolve_address(&self, from: Option<&VaultPath>, target: &str) -> Option<usize> {
         let folder = from.map(|from| fold(from.folder())).unwrap_or_default();
-        let beside = join(&folder, bare(&fold(target))).and_then(|path| self.at(&path));
+        let beside = match target.starts_with('/') {
+            true => None,
+            false => join_path(&folder, bare(&fold(target))).and_then(|path| self.at(&path)),
+        };
         beside.or_else(|| self.resolve(from, target))
     }
 
@@ -94,7 +97,7 @@ impl LinkIndex {
 }
 
 /// A path relative to a folder; nothing when it leaves the vault.
-fn join(folder: &str, path: &str) -> Option<String> {
+pub fn join_path(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {

@@ -1,0 +1,325 @@
+//! Writes to notes that others may write at the same moment. A file changes only if it still holds
+//! what the writer read, and a group of files changes as a whole.
+//!
+//! A write is staged (everything that needs space on the disk), committed (the new file takes the
+//! place of the old in one step, and the old one is looked at), and finished. Until it is finished
+//! it can be reverted, which needs no space.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempPath;
+
+use super::{walk::TEMPORARY, write::sync_folder};
+use crate::domain::{Error, Result, error::Doing};
+
+/// One file that is about to change.
+pub struct Staged {
+    file: PathBuf,
+    /// The new file before the commit, the old one after it.
+    beside: TempPath,
+    step: Step,
+    committed: bool,
+}
+
+enum Step {
+    Replace { expected: Vec<u8>, new: Vec<u8> },
+    Create,
+    Remove { expected: Vec<u8> },
+}
+
+/// What the names of staged files of a change start with.
+pub fn staging_prefix(change: i64) -> String {
+    format!("{TEMPORARY}{change}-")
+}
+
+impl Staged {
+    /// A new content for a file that holds `expected`. The file keeps its permissions.
+    pub fn replace(file: &Path, expected: &[u8], new: &[u8], prefix: &str) -> Result<Self> {
+        let beside = stage(file, new, Some(file), prefix)?;
+        let step = Step::Replace { expected: expected.to_vec(), new: new.to_vec() };
+        Ok(Self { file: file.to_owned(), beside, step, committed: false })
+    }
+
+    /// A new file, with the permissions of `like`.
+    pub fn create(file: &Path, new: &[u8], like: Option<&Path>, prefix: &str) -> Result<Self> {
+        make_folders(file)?;
+        let beside = stage(file, new, like, prefix)?;
+        Ok(Self { file: file.to_owned(), beside, step: Step::Create, committed: false })
+    }
+
+    /// The removal of a file that holds `expected`.
+    pub fn remove(file: &Path, expected: &[u8], prefix: &str) -> Result<Self> {
+        let beside = stage(file, b"", None, prefix)?;
+        let step = Step::Remove { expected: expected.to_vec() };
+        Ok(Self { file: file.to_owned(), beside, step, committed: false })
+    }
+
+    /// Changes the file. `false` when it does not hold what was expected: then it is as it was.
+    pub fn commit(&mut self) -> Result<bool> {
+        self.committed = match &self.step {
+            Step::Replace { expected, new } => exchange_if(&self.beside, &self.file, expected, new),
+            Step::Create => rename_new(&self.beside, &self.file),
+            Step::Remove { expected } => remove_if(&self.file, &self.beside, expected),
+        }
+        .map_err(|error| refused(&self.file, error))?;
+        Ok(self.committed)
+    }
+
+    /// Takes a commit back.
+    pub fn revert(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.committed) {
+            return Ok(());
+        }
+        let shown = self.file.display();
+        match &self.step {
+            Step::Replace { .. } => exchange(&self.beside, &self.file),
+            Step::Create => fs::rename(&self.file, &self.beside),
+            Step::Remove { .. } => rename_new(&self.beside, &self.file).map(drop),
+        }
+        .doing(format_args!("put `{shown}` back"))?;
+        sync_folder(folder(&self.file))
+    }
+
+    /// Makes the change durable.
+    pub fn sync(&self) -> Result<()> {
+        sync_folder(folder(&self.file))
+    }
+}
+
+/// Removes what a writer that was killed left beside these files.
+pub fn remove_staged(files: impl IntoIterator<Item = PathBuf>, change: i64) {
+    let prefix = staging_prefix(change);
+    let mut folders: Vec<PathBuf> =
+        files.into_iter().map(|file| folder(&file).to_owned()).collect();
+    folders.sort();
+    folders.dedup();
+    for folder in folders {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// Writes a synced file beside another.
+fn stage(file: &Path, bytes: &[u8], like: Option<&Path>, prefix: &str) -> Result<TempPath> {
+    use std::io::Write;
+    let shown = file.display();
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // A new file gets what the user's umask leaves, as from any editor.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut beside = builder.tempfile_in(folder(file)).map_err(|error| refused(file, error))?;
+    if let Some(metadata) = like.and_then(|like| fs::metadata(like).ok()) {
+        let kept = beside.as_file().set_permissions(metadata.permissions());
+        kept.doing(format_args!("keep the permissions of `{shown}`"))?;
+    }
+    beside.write_all(bytes).doing(format_args!("write `{shown}`"))?;
+    beside.as_file().sync_all().doing(format_args!("sync `{shown}`"))?;
+    Ok(beside.into_temp_path())
+}
+
+/// A refusal of the file system, in the words of whoever can do something about it.
+fn refused(file: &Path, error: io::Error) -> Error {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let name = file
+        .file_name()
+        .map_or_else(|| file.display().to_string(), |name| name.to_string_lossy().into_owned());
+    match error.kind() {
+        PermissionDenied | ReadOnlyFilesystem => Error::storage(format!(
+            "`{name}` cannot be written: its folder is read-only for this account; nothing was changed"
+        ))
+        .with_source(error),
+        _ => match Err::<(), _>(error).doing(format_args!("write `{name}`")) {
+            Err(error) => error,
+            Ok(()) => Error::internal(format!("could not write `{name}`")),
+        },
+    }
+}
+
+fn folder(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the folders of a file, durably.
+fn make_folders(file: &Path) -> Result<()> {
+    let wanted = folder(file);
+    let mut missing: Vec<&Path> = wanted.ancestors().take_while(|at| !at.exists()).collect();
+    while let Some(at) = missing.pop() {
+        match fs::create_dir(at) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(refused(at, error));
+            }
+            _ => sync_folder(folder(at))?,
+        }
+    }
+    Ok(())
+}
+
+/// Puts `beside` in the place of `file`, and the file in the place of `beside`, if it holds
+/// `expected`. In one step: what somebody else writes is either seen here or comes after.
+fn exchange_if(beside: &Path, file: &Path, expected: &[u8], new: &[u8]) -> io::Result<bool> {
+    if fs::read(file).ok().as_deref() != Some(expected) {
+        return Ok(false);
+    }
+    match exchange(beside, file) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    let seen = fs::metadata(beside).and_then(|metadata| metadata.modified())?;
+    let same = fs::read(beside)? == expected;
+    // Somebody who has the old file open may still be writing to it.
+    let at_rest = fs::metadata(beside).and_then(|metadata| metadata.modified())? == seen;
+    if same && at_rest {
+        return Ok(true);
+    }
+    exchange(beside, file)?;
+    if fs::read(beside)? != new {
+        // What came back is newer than what was put there.
+        exchange(beside, file)?;
+    }
+    Ok(false)
+}
+
+/// Two files trade places.
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::{
+            fs::{CWD, RenameFlags, renameat_with},
+            io::Errno,
+        };
+        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            result => return result.map_err(Into::into),
+        }
+    }
+    exchange_in_steps(a, b)
+}
+
+/// For file systems without an exchange: the old file is kept under a third name meanwhile.
+fn exchange_in_steps(a: &Path, b: &Path) -> io::Result<()> {
+    let mut third = a.as_os_str().to_owned();
+    third.push("~");
+    let third = PathBuf::from(third);
+    fs::hard_link(b, &third).or_else(|_| fs::copy(b, &third).map(drop))?;
+    fs::rename(a, b)?;
+    fs::rename(&third, a)
+}
+
+/// Renames unless something has the new name. `false` when something has.
+fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::{
+            fs::{CWD, RenameFlags, renameat_with},
+            io::Errno,
+        };
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST) => return Ok(false),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match fs::hard_link(from, to) {
+        Ok(()) => fs::remove_file(from).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove_if(file: &Path, beside: &Path, expected: &[u8]) -> io::Result<bool> {
+    match fs::rename(file, beside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    if fs::read(beside)? == expected {
+        return Ok(true);
+    }
+    rename_new(beside, file)?;
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(file: &Path, text: &str) {
+        super::super::replace(file, text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_file_changes_only_if_it_holds_what_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.md");
+        put(&file, "one");
+        let mut staged = Staged::replace(&file, b"one", b"two", ".notewell-1-").unwrap();
+        assert!(staged.commit().unwrap());
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        staged.revert().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"one");
+        assert!(staged.commit().unwrap());
+        staged.sync().unwrap();
+        drop(staged);
+        let mut staged = Staged::replace(&file, b"one", b"three", ".notewell-1-").unwrap();
+        assert!(!staged.commit().unwrap(), "it holds `two`");
+        drop(staged);
+        let mut staged = Staged::remove(&file, b"one", ".notewell-1-").unwrap();
+        assert!(!staged.commit().unwrap());
+        drop(staged);
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        let mut staged = Staged::remove(&file, b"two", ".notewell-1-").unwrap();
+        assert!(staged.commit().unwrap() && !file.exists());
+        staged.revert().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        drop(staged);
+        let new = folder.path().join("x/y/б.md");
+        let mut staged = Staged::create(&new, b"n", Some(&file), ".notewell-1-").unwrap();
+        assert!(staged.commit().unwrap());
+        staged.revert().unwrap();
+        assert!(!new.exists());
+        drop(staged);
+        let mut staged = Staged::create(&file, b"n", None, ".notewell-1-").unwrap();
+        assert!(!staged.commit().unwrap(), "it exists");
+        drop(staged);
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+    }
+
+    #[test]
+    fn two_files_trade_places_without_help_of_the_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        put(&a, "1");
+        put(&b, "2");
+        exchange_in_steps(&a, &b).unwrap();
+        assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"2".to_vec(), b"1".to_vec()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.md");
+        put(&file, "1");
+        put(&folder.path().join(".notewell-7-x.tmp"), "");
+        put(&folder.path().join(".notewell-70-x.tmp"), "");
+        remove_staged([file], 7);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
