@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     domain::{Author, Pid, Result, VaultPath},
+    markdown::outline::likeness,
     store::pages::PageRow,
     vault::LinkIndex,
 };
@@ -126,6 +127,16 @@ impl Library {
     /// The page of each vault that a link would find by this name.
     pub fn find<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Pid> + 'a {
         self.vaults.keys().filter_map(|vault| self.resolve(vault, None, name)).map(|page| page.pid)
+    }
+
+    /// The path of the page whose name is most like this one, if one is at least this like it (in
+    /// thousandths).
+    pub fn nearest(&self, vault: &str, name: &str, least: u32) -> Option<String> {
+        let wanted = name.rsplit('/').next().unwrap_or(name).trim_end_matches(".md").to_lowercase();
+        let pages = self.vaults.get(vault)?.pages.iter();
+        let ranked = pages.map(|page| (likeness(&wanted, &page.path.stem().to_lowercase()), page));
+        let (likeness, page) = ranked.max_by_key(|(likeness, _)| *likeness)?;
+        (likeness >= least).then(|| page.path.as_str().to_owned())
     }
 
     /// Pages that link here, and pages that it links to.

@@ -5,6 +5,7 @@ pub mod bookmarks;
 pub mod cards;
 pub mod demo;
 pub mod doctor;
+pub mod edit;
 mod events;
 mod follow;
 pub mod history;
@@ -82,6 +83,8 @@ pub struct App {
     enricher: Mutex<Option<Arc<crate::enrich::Enricher>>>,
     /// Whether this process answers over HTTP.
     serves_http: AtomicBool,
+    /// Texts that callers were shown, for edits that come back with an older etag.
+    pub bases: edit::Bases,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
     /// What was made of the library as of a change, until the next one.
@@ -137,6 +140,7 @@ impl App {
             orders: Mutex::default(),
             enricher: Mutex::default(),
             serves_http: AtomicBool::new(false),
+            bases: edit::Bases::default(),
             built_in_tools,
             glances: Glances::default(),
             known_methods: Mutex::default(),

@@ -7,6 +7,7 @@
 mod cards;
 mod chunks;
 mod corpus;
+mod editing;
 mod embedding;
 mod load;
 mod process;

@@ -75,6 +75,7 @@ pub fn run(original: &Path, bar: &dyn Progress, folder: &TempDir) -> Result<Repo
     let searched = rows.into_iter().filter(|row| row.facts.page.searchable);
     let files: Vec<PathBuf> = searched.map(|row| PathBuf::from(row.path)).collect();
     if !files.is_empty() {
+        super::editing::run(&app, &files, &search, bar, &mut report)?;
         edits(&app, &files, bar, &mut report)?;
     }
     Ok(report)

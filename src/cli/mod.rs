@@ -11,6 +11,8 @@ mod card;
 mod client;
 mod completions;
 mod doctor;
+mod edit;
+mod editor;
 mod eval;
 mod export;
 mod import;
@@ -103,6 +105,8 @@ enum Command {
     Read(read::Read),
     /// Open a note in your editor or in Obsidian, a bookmark in the browser
     Open(read::Open),
+    /// Edit a note or a section of it in your editor
+    Edit(edit::EditCommand),
     /// Bring the index up to date now
     Index(index::Index),
     /// Say what is in the library and how far its index is
@@ -152,6 +156,7 @@ pub fn main() -> ExitCode {
         Command::Similar(command) => exit(command.run(&cli.common)),
         Command::Read(command) => exit(command.run(&cli.common)),
         Command::Open(command) => exit(command.run(&cli.common)),
+        Command::Edit(command) => exit(command.run(&cli.common)),
         Command::Index(command) => exit(command.run(&cli.common)),
         Command::Status(command) => exit(command.run(&cli.common)),
         Command::Vault(command) => exit(command.run(&cli.common)),

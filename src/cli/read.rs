@@ -10,7 +10,7 @@ use super::{
     Common,
     bar::Bar,
     out,
-    tool::{given, print_answer},
+    tool::{given, structured},
 };
 use crate::{
     app::{App, notes::NoteRef},
@@ -58,7 +58,7 @@ pub struct Open {
 }
 
 /// What a person calls an item at the shell.
-fn reference(text: &str) -> NoteRef {
+pub fn reference(text: &str) -> NoteRef {
     let mut reference = NoteRef::default();
     if let Ok(MatchId { pid, .. }) = text.parse() {
         reference.pid = Some(pid.0);
@@ -91,7 +91,14 @@ impl Read {
             ("match_id", match_id.map(Value::from)),
             ("format", Some(format.into())),
         ]);
-        print_answer(&app, "note_html", arguments, self.json)
+        let answer = structured(&app, "note_html", arguments)?;
+        if self.json {
+            return out::json(&answer);
+        }
+        let text = |field: &str| answer[field].as_str().unwrap_or_default();
+        out::say(text("content").trim_end());
+        answer["remark"].as_str().into_iter().for_each(out::note);
+        Ok(())
     }
 }
 
@@ -123,7 +130,8 @@ impl Open {
     }
 }
 
-fn refresh(app: &App) -> Result<()> {
+/// Looks for changes once, with a bar.
+pub fn refresh(app: &App) -> Result<()> {
     let bar = Bar::new();
     let refreshed = app.refresh(&bar);
     bar.finish();

@@ -11,7 +11,7 @@ pub use environment::{
 pub use listen::listen_address;
 pub use sections::{
     Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider, Oss,
-    Prompts, Search, Server, Toolsets, Vault,
+    Prompts, Search, Server, Toolsets, Vault, Write,
 };
 
 use std::{
@@ -36,6 +36,8 @@ pub struct Config {
     pub server: Server,
     /// `[[vault]]`, one per folder.
     pub vault: Vec<Vault>,
+    /// `[write]`.
+    pub write: Write,
     /// `[cards]`.
     pub cards: Cards,
     /// `[prompts]`.
@@ -65,6 +67,7 @@ impl Default for Config {
             log: "info".into(),
             server: Server::default(),
             vault: Vec::new(),
+            write: Write::default(),
             cards: Cards::default(),
             prompts: Prompts::default(),
             bookmarks: Bookmarks::default(),

@@ -47,6 +47,16 @@ pub struct Vault {
     pub poll: bool,
 }
 
+/// `[write]`: what agents may write to notes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Write {
+    /// Whether agents may write to notes at all.
+    pub enabled: bool,
+    /// The only folders in which agents may write, as `inbox/`; empty: everywhere.
+    pub folders: Vec<String>,
+}
+
 /// `[cards]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -270,6 +280,12 @@ impl Default for Prompts {
 impl Default for Search {
     fn default() -> Self {
         Self { limit: 10, max_limit: 100 }
+    }
+}
+
+impl Default for Write {
+    fn default() -> Self {
+        Self { enabled: true, folders: Vec::new() }
     }
 }
 

@@ -351,7 +351,7 @@ fn fold(text: &str) -> String {
 }
 
 /// How alike two folded titles are, in thousandths: shared pairs of characters.
-fn likeness(a: &str, b: &str) -> u32 {
+pub fn likeness(a: &str, b: &str) -> u32 {
     let pairs = |text: &str| -> Vec<(char, char)> {
         let start = text.chars().take(COMPARED);
         let padded: Vec<char> = [' '].into_iter().chain(start).chain([' ']).collect();

@@ -74,10 +74,39 @@ fn unknown(name: &str, parent: &str, properties: &Map<String, Value>) -> Error {
         _ => known.join(", "),
     };
     let name: String = name.chars().take(100).collect();
+    if let Some(right) = right_name(&name, properties) {
+        return Error::invalid_params(format!(
+            "unknown argument `{name}`; it is called `{right}` here. This tool takes {takes}"
+        ));
+    }
     Error::invalid_params(match parent {
         "" => format!("unknown argument `{name}`; this tool takes {takes}"),
         _ => format!("unknown field `{name}` in {parent}; it takes {takes}"),
     })
+}
+
+/// Names that models know from other tools, and what ours call the same thing.
+const OTHER_NAMES: [(&str, &[&str]); 8] = [
+    ("text", &["content", "new_content", "new_text", "new_str", "replacement", "body", "markdown"]),
+    ("find", &["old_text", "old_content", "old_str", "old_string", "search", "pattern", "match"]),
+    ("toc_path", &["heading", "section", "headings", "target"]),
+    ("op", &["operation", "mode", "action", "command"]),
+    ("fields", &["frontmatter", "properties", "metadata", "property"]),
+    ("etag", &["if_match", "expected_checksum", "checksum", "revision", "version", "hash"]),
+    ("to", &["new_path", "destination", "dest", "target", "new_name"]),
+    (
+        "path",
+        &["file", "file_path", "filepath", "filename", "file_name", "note", "identifier", "title"],
+    ),
+];
+
+/// The argument that is meant by a name of another tool.
+fn right_name(name: &str, properties: &Map<String, Value>) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let meant = OTHER_NAMES.iter().filter(|(_, others)| others.contains(&name.as_str()));
+    // Only where this tool writes: elsewhere the same words may mean something else.
+    let writes = properties.contains_key("dry_run");
+    meant.map(|(right, _)| *right).find(|right| writes && properties.contains_key(*right))
 }
 
 /// Whether an optional argument counts as not given.

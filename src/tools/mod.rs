@@ -142,6 +142,8 @@ pub const TABLE: &[Entry] = &[
     entry::<vault::similar::Similar>(),
     entry::<vault::note_html::NoteHtml>(),
     entry::<vault::expand::Expand>(),
+    entry::<vault::edit_page::EditPage>(),
+    entry::<vault::move_page::MovePage>(),
     entry::<bookmarks::ask::Ask>(),
     entry::<cards::CreateNote>(),
     entry::<cards::GetNotes>(),

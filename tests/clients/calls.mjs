@@ -10,10 +10,14 @@ const kept = {};
 const fill = value =>
   typeof value === 'string' && value.startsWith('$') ? kept[value.slice(1)] : value;
 
-async function run(client, { tool, arguments: given = {}, has, none, keep = {} }) {
+async function run(client, { tool, arguments: given = {}, has, none, fails, keep = {} }) {
   const args = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value)]));
   const answer = await client.callTool({ name: tool, arguments: args });
   const told = `${tool} ${JSON.stringify(args)}: ${JSON.stringify(answer)}`;
+  if (fails) {
+    assert.ok(answer.isError && answer.content[0].text, told);
+    return;
+  }
   assert.ok(!answer.isError && answer.content.length > 0 && answer.structuredContent, told);
   const size = field => answer.structuredContent[field]?.length ?? answer.structuredContent[field] ?? 0;
   if (has) assert.ok(size(has) > 0, `no ${has}: ${told}`);
@@ -41,5 +45,5 @@ export async function everyReadTool(client) {
     if (found.structuredContent.results.length > 0 || tries === 100) break;
     await new Promise(resolve => setTimeout(resolve, 200));
   }
-  for (const call of calls.full) await run(client, call);
+  for (const call of [...calls.full, ...calls.walk]) await run(client, call);
 }

@@ -27,6 +27,9 @@ async def run(client, call: dict) -> None:
     arguments = {name: fill(value) for name, value in call.get("arguments", {}).items()}
     answer = await client.call_tool(call["tool"], arguments)
     told = f"{call['tool']} {arguments}: {answer}"
+    if call.get("fails"):
+        assert field(answer, "isError", "is_error") and answer.content[0].text, told
+        return
     structured = field(answer, "structuredContent", "structured_content")
     assert not field(answer, "isError", "is_error") and answer.content and structured, told
     if "has" in call:
@@ -59,5 +62,5 @@ async def every_read_tool(client) -> None:
         if field(found, "structuredContent", "structured_content")["results"]:
             break
         await asyncio.sleep(0.2)
-    for call in CALLS["full"]:
+    for call in CALLS["full"] + CALLS["walk"]:
         await run(client, call)

@@ -39,7 +39,9 @@ mkdir "$dir/data"
 common=(--config "$dir/notewell.toml" --data "$dir/data")
 vault=()
 if [ -d "$root/examples/vault" ]; then
-    vault=(--vault "$root/examples/vault")
+    # A copy: the clients edit its notes.
+    cp -r "$root/examples/vault" "$dir/vault"
+    vault=(--vault "$dir/vault")
 fi
 
 SERVER_TOKEN=$("$SERVER_BIN" token create --scope owner "${common[@]}" | awk 'NF { word = $NF } END { print word }')

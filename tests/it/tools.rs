@@ -22,9 +22,9 @@ fn listed() -> Vec<Value> {
 
 /// Peers spend up to 12,310 tokens on theirs.
 #[test]
-fn the_whole_table_costs_at_most_2500_tokens() {
+fn the_whole_table_costs_at_most_2700_tokens() {
     let bpe = tiktoken_rs::o200k_base().unwrap();
-    let mut total = 0;
+    let (mut total, mut editing) = (0, 0);
     for tool in listed() {
         let paid = json!({
             "name": tool["name"], "description": tool["description"], "inputSchema": tool["inputSchema"],
@@ -32,9 +32,13 @@ fn the_whole_table_costs_at_most_2500_tokens() {
         let cost = bpe.encode_with_special_tokens(&paid.to_string()).len();
         println!("{:>5}  {}", cost, tool["name"]);
         total += cost;
+        if tool["name"] == "edit_page" || tool["name"] == "move_page" {
+            editing += cost;
+        }
     }
     println!("{total:>5}  in all");
-    assert!(total <= 2500, "{total} tokens");
+    assert!(total <= 2700, "{total} tokens");
+    assert!(editing <= 430, "{editing} tokens for editing");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod canonical;
 mod files;
 mod index;
+mod links;
 mod permissions;
 mod vaults;
 
@@ -40,6 +41,7 @@ impl App {
         self.check_permissions(&mut findings)?;
         self.check_vaults(&mut findings)?;
         self.check_pages(&mut findings)?;
+        self.check_links(&mut findings)?;
         self.check_prompts(&mut findings)?;
         self.check_canonical(&mut findings)?;
         self.check_index(&mut findings)?;

@@ -3,6 +3,8 @@
 mod look;
 mod reading;
 
+pub(super) use reading::new_page;
+
 use std::path::{Path, PathBuf};
 
 use super::{

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     app::Sources,
-    domain::Progress,
+    domain::{Progress, VaultPath},
     store::pages::{Facts, NewPage, VaultRow},
     vault::{self, Found, Reason, TextFile},
 };
@@ -57,29 +57,35 @@ impl Sources {
 
     pub(super) fn read_page(&self, row: &VaultRow, file: &Found) -> Result<NewPage, Reason> {
         let started = Instant::now();
-        let TextFile { text, stamp, hash } =
-            vault::read(&file.file, self.config.limits.note_bytes)?;
-        let (page, note) = vault::page(&row.name, &file.path, &text);
-        let mut links: Vec<String> = note
-            .links()
-            .iter()
-            .filter_map(|link| link.target())
-            .map(|target| target.path)
-            .filter(|path| !path.is_empty())
-            .collect();
-        links.sort();
-        links.dedup();
-        let outline = &note.outline;
-        let toc = outline.children(outline.root()).take(TOC).map(|s| s.address.clone()).collect();
+        let read = vault::read(&file.file, self.config.limits.note_bytes)?;
+        let mut page = new_page(&row.name, &file.path, &read);
         let took = started.elapsed();
-        let slow_ms = (took > SLOW).then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        Ok(NewPage {
-            vault: row.name.clone(),
-            path: file.path.as_str().to_owned(),
-            size: stamp.size,
-            mtime_ns: stamp.mtime_ns,
-            hash,
-            facts: Facts { page, links, toc, slow_ms },
-        })
+        page.facts.slow_ms =
+            (took > SLOW).then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        Ok(page)
+    }
+}
+
+/// A page as the registry keeps it, from its text.
+pub fn new_page(vault: &str, path: &VaultPath, file: &TextFile) -> NewPage {
+    let (page, note) = vault::page(vault, path, &file.text);
+    let mut links: Vec<String> = note
+        .links()
+        .iter()
+        .filter_map(|link| link.target())
+        .map(|target| target.path)
+        .filter(|path| !path.is_empty())
+        .collect();
+    links.sort();
+    links.dedup();
+    let outline = &note.outline;
+    let toc = outline.children(outline.root()).take(TOC).map(|s| s.address.clone()).collect();
+    NewPage {
+        vault: vault.to_owned(),
+        path: path.as_str().to_owned(),
+        size: file.stamp.size,
+        mtime_ns: file.stamp.mtime_ns,
+        hash: file.hash,
+        facts: Facts { page, links, toc, slow_ms: None },
     }
 }

@@ -1,14 +1,10 @@
 //! A prompt in the person's editor.
 
-use std::{io::Write, process};
-
 use crate::{
     app::App,
-    cli::out,
-    config,
+    cli::{editor::in_editor, out},
     domain::{
         Error, Prompt, Result, Timestamp,
-        error::Doing,
         prompt::{Draft, Message, Patch},
     },
     import::prompts::markdown,
@@ -110,27 +106,4 @@ fn save(app: &App, stored: Option<&Stored>, start: &Prompt, text: &str) -> Resul
         true => Ok("Nothing changed.".to_owned()),
         false => app.update_prompt(patch, &Actor::shell("prompt edit")),
     }
-}
-
-fn in_editor(name: &str, text: &str) -> Result<(tempfile::TempPath, String)> {
-    let mut file = tempfile::Builder::new()
-        .prefix(&format!("{name}-"))
-        .suffix(".md")
-        .tempfile()
-        .doing("make a file to edit")?;
-    file.write_all(text.as_bytes()).doing("write the file to edit")?;
-    let path = file.into_temp_path();
-    let editor = config::editor();
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let status = process::Command::new(program)
-        .args(words)
-        .arg(&path)
-        .status()
-        .doing(format!("start the editor `{editor}` (set $EDITOR to another)"))?;
-    if !status.success() {
-        return Err(Error::outside(format!("the editor ended with {status}; nothing was saved")));
-    }
-    let text = std::fs::read_to_string(&path).doing("read the edited file")?;
-    Ok((path, text))
 }

@@ -51,27 +51,32 @@ pub struct Edited {
 /// Applies an edit to one section of a note, which is the note itself for the root.
 pub fn apply(text: &str, note: &Note, section: &Section, edit: Edit<'_>) -> Result<Edited> {
     let target = Target { text, note, section };
-    let is_note = section.level == 0;
+    if section.level == 0 {
+        check_place(edit)?;
+    }
     let plan = match edit {
         Edit::Replace(with) => target.replace(with),
         Edit::Append(new) => target.append(given(new)?, false),
         Edit::Prepend(new) => target.prepend(given(new)?),
-        Edit::Before(_) | Edit::After(_) | Edit::Delete if is_note => {
-            return Err(Error::invalid_params(match edit {
-                Edit::Delete => {
-                    "delete needs a section: give toc_path or match_id; `move_page` with to `@trash` removes a whole note"
-                }
-                _ => {
-                    "before and after need a section: give toc_path or match_id; prepend and append add to the note"
-                }
-            }));
-        }
         Edit::Before(new) => target.before(given(new)?),
         Edit::After(new) => target.append(given(new)?, true),
         Edit::Find { find, text: with, count } => target.find(find, with, count)?,
         Edit::Delete => Splices::one(section.range.clone(), String::new()),
     };
     plan.apply(&target)
+}
+
+/// Refuses what can be done to a section and not to a whole note.
+pub fn check_place(edit: Edit<'_>) -> Result<()> {
+    match edit {
+        Edit::Delete => Err(Error::invalid_params(
+            "delete needs a section: give toc_path or match_id; `move_page` with to `@trash` removes a whole note",
+        )),
+        Edit::Before(_) | Edit::After(_) => Err(Error::invalid_params(
+            "before and after need a section: give toc_path or match_id; prepend and append add to the note",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn given(text: &str) -> Result<&str> {

@@ -34,7 +34,12 @@ impl Splices {
             }
             let edited = join(target.text, &splices);
             let spans = Spans::new(&splices);
-            if spans.keeps_structure(target, &edited.text) {
+            let parsed = Note::parse(&edited.text, "");
+            if spans.old.start >= target.note.body && parsed.body != target.note.body {
+                // The new text would be read as frontmatter.
+                break;
+            }
+            if spans.keeps_structure(target, &parsed) {
                 return Ok(edited);
             }
         }
@@ -76,18 +81,13 @@ impl Spans {
     }
 
     /// Whether headings and blocks outside the target are what they were, where they were.
-    fn keeps_structure(&self, target: &Target<'_>, new: &str) -> bool {
+    fn keeps_structure(&self, target: &Target<'_>, parsed: &Note) -> bool {
         let region = target.region();
         // What is inside the target may change with the edit; what an insertion comes next to, not.
         let inside = match self.old.is_empty() {
             true => self.old.clone(),
             false => region.start.min(self.old.start)..region.end.max(self.old.end),
         };
-        let parsed = Note::parse(new, "");
-        let is_whole = self.old.start < target.note.body;
-        if !is_whole && parsed.body != target.note.body {
-            return false;
-        }
         let after = inside.end.saturating_add_signed(self.grown);
         let (old, new) = (&target.note.blocks, &parsed.blocks);
         let starts = |unit: &&Unit| unit.range.start;

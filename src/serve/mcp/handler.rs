@@ -195,14 +195,18 @@ impl ServerHandler for Handler {
             .run(&context, move |app, link, progress, patience| {
                 let around = tools::Call { progress, patience };
                 match tools::call(app, &link.rights, &name, arguments, &around) {
-                    // What fails outside is an answer that the model can read and act on.
-                    Err(error) if error.code == Code::Outside => Ok(Err(error)),
+                    // What fails outside, and what somebody else changed meanwhile, is an answer
+                    // that the model can read and act on.
+                    Err(error) if matches!(error.code, Code::Outside | Code::Conflict) => {
+                        Ok(Err(error))
+                    }
                     other => other.map(Ok),
                 }
             })
             .await?;
         Ok(match result {
             Ok(output) => answer(output),
+            // No structured content: clients would check it against the tool's output schema.
             Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
         }
         .into())

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use super::toc_path::TocPath;
 use crate::{
     app::{
+        edit::NoteLinks,
         notes::{NoteRef, Opened},
         rendering::Links,
     },
-    domain::{Error, Kind, MatchId, Result},
+    domain::{Error, Kind, MatchId, Result, query::words},
     text::tokens,
     tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
@@ -30,7 +31,13 @@ pub struct NoteHtml {
     context_words: Option<usize>,
     format: Option<Format>,
     max_tokens: Option<usize>,
+    include: Option<Vec<Extra>>,
 }
+
+words!(
+    /// What is told of a note besides its text.
+    Extra, "include", { Links = "links" }
+);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -47,6 +54,9 @@ pub struct NoteText {
     title: String,
     path: String,
     url: String,
+    /// What an edit of this note shows to prove what it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
     /// The section that this is, or that the match is in.
     toc_path: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,12 +65,59 @@ pub struct NoteText {
     content: String,
     /// The note goes on before or after what is here.
     partial: bool,
+    /// Who links here, and which links of the note lead nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<LinkReport>,
     /// What was left out to keep within max_tokens, and how to read on.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
     /// How the reference was read, where it names several notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     remark: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LinkReport {
+    backlinks: Vec<String>,
+    broken: Vec<Broken>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Broken {
+    target: String,
+    /// The nearest page or heading that there is
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<String>,
+}
+
+impl From<NoteLinks> for LinkReport {
+    fn from(links: NoteLinks) -> Self {
+        let broken = links.broken.into_iter();
+        let broken = broken.map(|link| Broken { target: link.target, nearest: link.nearest });
+        Self { backlinks: links.backlinks, broken: broken.collect() }
+    }
+}
+
+impl LinkReport {
+    /// What a model reads beside the note.
+    fn lines(&self) -> Vec<String> {
+        let list = |names: &[String]| match names.is_empty() {
+            true => "none".to_owned(),
+            false => names.join(", "),
+        };
+        let broken: Vec<String> = self
+            .broken
+            .iter()
+            .map(|link| match &link.nearest {
+                Some(nearest) => format!("{} (nearest: {nearest})", link.target),
+                None => link.target.clone(),
+            })
+            .collect();
+        vec![
+            format!("backlinks: {}", list(&self.backlinks)),
+            format!("broken links: {}", list(&broken)),
+        ]
+    }
 }
 
 impl Answer for NoteText {
@@ -72,7 +129,10 @@ impl Answer for NoteText {
     }
 
     fn aside(&self) -> Option<String> {
-        self.remark.clone()
+        let etag = self.etag.as_ref().map(|etag| format!("etag {etag}"));
+        let links = self.links.iter().flat_map(LinkReport::lines);
+        let said: Vec<String> = etag.into_iter().chain(self.remark.clone()).chain(links).collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 }
 
@@ -138,13 +198,16 @@ impl Tool for NoteHtml {
                 partial: false,
             },
         };
+        let etag = cx.app.etag_for_editing(&opened, cx.rights);
+        let wants_links = self.include.is_some_and(|extras| extras.contains(&Extra::Links));
+        let links = wants_links.then(|| cx.app.note_links(&opened, cx.rights)).transpose()?;
         let format = self.format.unwrap_or_default();
         let (markdown, left_out) = bound(part.markdown, self.max_tokens, format);
         let content = match format {
             Format::Markdown => markdown,
             Format::Html => {
-                let links = Links::new(cx.app, cx.rights, opened.page.as_ref())?;
-                opened.note.html(&markdown, &links)?
+                let resolve = Links::new(cx.app, cx.rights, opened.page.as_ref())?;
+                opened.note.html(&markdown, &resolve)?
             }
         };
         Ok(NoteText {
@@ -153,11 +216,13 @@ impl Tool for NoteHtml {
             title: opened.title,
             path: opened.path,
             url: opened.url,
+            etag,
             toc_path: part.toc_path,
             match_id: part.match_id,
             format,
             content,
             partial: part.partial || left_out.is_some(),
+            links: links.map(Into::into),
             left_out,
             remark: opened.remark,
         })

@@ -1,0 +1,177 @@
+//! Writes notes together with their record in the journal: begin, write, finish. A group of notes is
+//! one change, which happens as a whole or not at all.
+
+use std::path::PathBuf;
+
+use super::spot::split_key;
+use crate::{
+    app::{App, vaults::new_page},
+    domain::{Error, Kind, Result, VaultPath},
+    store::{
+        pages::{PageChange, VaultRow},
+        revisions::{ChangeId, NewChange, Revision, Turn},
+    },
+    vault::{self, Staged, Stamp, TextFile},
+};
+
+/// Where Obsidian moves what a person deletes.
+pub(super) const TRASH: &str = ".trash/";
+
+/// A note of a revision, with the file that it is in.
+pub(super) struct PageFile {
+    pub vault: VaultRow,
+    pub path: VaultPath,
+    pub file: PathBuf,
+}
+
+/// Why notes were not written.
+enum Failure {
+    /// Nothing was changed.
+    Clean(Error),
+    /// Some files are changed and could not be put back: the change stays pending.
+    Unsettled(Error),
+}
+
+impl App {
+    /// Writes the notes of one change, under the turn. Each must hold the content `before` its
+    /// revision; otherwise nothing is changed. The change is in the journal under the number that
+    /// is returned, and the next search finds what was written.
+    pub fn write_pages(
+        &self,
+        turn: &Turn<'_>,
+        change: &mut NewChange,
+        revisions: &mut [Revision],
+    ) -> Result<ChangeId> {
+        let journal = &self.sources.store.revisions;
+        let begun = journal.begin(turn, change, revisions)?;
+        match self.put_pages(begun.id, revisions) {
+            Ok(()) => {}
+            Err(Failure::Clean(error)) => {
+                journal.abandon(begun)?;
+                change.id = None;
+                return Err(error);
+            }
+            Err(Failure::Unsettled(error)) => return Err(error),
+        }
+        let unnumbered = revisions.iter().any(|revision| revision.pid.is_none());
+        if let Err(error) = self.record_pages(revisions) {
+            // The files are written; the next look at the vault records them.
+            tracing::warn!(error = ?error, "written notes wait to be recorded");
+        }
+        match unnumbered && revisions.iter().any(|revision| revision.pid.is_some()) {
+            true => drop(journal.finish_as(begun, revisions)?),
+            false => journal.finish(begun)?,
+        }
+        self.wake_index();
+        Ok(begun.id)
+    }
+
+    /// Changes the files: all of them, or none.
+    fn put_pages(&self, id: ChangeId, revisions: &[Revision]) -> std::result::Result<(), Failure> {
+        let prefix = vault::staging_prefix(id.0);
+        let mut staged = Vec::new();
+        for revision in revisions {
+            self.stage(revision, &prefix, &mut staged).map_err(Failure::Clean)?;
+        }
+        for at in 0..staged.len() {
+            let (key, write) = &mut staged[at];
+            let refused = match write.commit() {
+                Ok(true) => continue,
+                Ok(false) => Error::conflict(format!(
+                    "`{key}` was changed by somebody else at this moment; nothing was changed. Read it again"
+                )),
+                Err(error) => error,
+            };
+            let mut reverted = Ok(());
+            for (_, write) in staged[..at].iter_mut().rev() {
+                reverted = write.revert().and(reverted);
+            }
+            return Err(match reverted {
+                Ok(()) => Failure::Clean(refused),
+                Err(_) => Failure::Unsettled(refused),
+            });
+        }
+        for (_, write) in &staged {
+            write.sync().map_err(Failure::Unsettled)?;
+        }
+        Ok(())
+    }
+
+    /// Prepares what a revision does to files.
+    pub(super) fn stage(
+        &self,
+        revision: &Revision,
+        prefix: &str,
+        staged: &mut Vec<(String, Staged)>,
+    ) -> Result<()> {
+        let from = self.page_file(&revision.key)?;
+        let mut add = |key: &str, write| staged.push((key.to_owned(), write));
+        if let Some(moved_to) = &revision.moved_to {
+            let (Some(before), Some(after)) = (&revision.before, &revision.after) else {
+                return Err(Error::internal("a moved note has no content"));
+            };
+            let to = self.page_file(moved_to)?;
+            add(moved_to, Staged::create(&to.file, after, Some(&from.file), prefix)?);
+            add(&revision.key, Staged::remove(&from.file, before, prefix)?);
+            return Ok(());
+        }
+        match (&revision.before, &revision.after) {
+            (Some(before), Some(after)) => {
+                add(&revision.key, Staged::replace(&from.file, before, after, prefix)?);
+            }
+            (None, Some(after)) => {
+                add(&revision.key, Staged::create(&from.file, after, None, prefix)?);
+            }
+            (Some(before), None) => {
+                add(&revision.key, Staged::remove(&from.file, before, prefix)?);
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// The file of a page by its key in the journal.
+    pub(super) fn page_file(&self, key: &str) -> Result<PageFile> {
+        let (vault, path) = split_key(key)?;
+        let vault = self.known_vault(vault)?;
+        let file = vault::file_for_writing(&vault.root, &path)?;
+        Ok(PageFile { vault, path, file })
+    }
+
+    /// Records written notes in the registry, so that a search sees them at once. Gives each
+    /// revision the number of its page.
+    pub(super) fn record_pages(&self, revisions: &mut [Revision]) -> Result<()> {
+        let pages = &self.sources.store.pages;
+        let mut changes = Vec::new();
+        for revision in revisions.iter_mut().filter(|revision| revision.kind == Kind::Page) {
+            let at = self.page_file(revision.key_after())?;
+            let (vault, path) = split_key(&revision.key)?;
+            if revision.pid.is_none() {
+                revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
+            }
+            let hidden =
+                at.path.as_str().starts_with(TRASH) || vault::is_ignored(&at.vault.root, &at.path);
+            match revision.after.as_deref().filter(|_| !hidden) {
+                Some(after) => {
+                    let Some(file) = written(&at, after) else { continue };
+                    let page = Box::new(new_page(&at.vault.name, &at.path, &file));
+                    changes.push(PageChange::Put { pid: revision.pid, page });
+                }
+                None => changes.extend(revision.pid.map(|pid| PageChange::Gone { pid })),
+            }
+        }
+        pages.apply(&changes)?;
+        for revision in revisions.iter_mut().filter(|revision| revision.pid.is_none()) {
+            let (vault, path) = split_key(revision.key_after())?;
+            revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
+        }
+        Ok(())
+    }
+}
+
+/// A file that was just written, without reading it again. `None` when it is no text.
+fn written(at: &PageFile, bytes: &[u8]) -> Option<TextFile> {
+    let text = String::from_utf8(bytes.to_vec()).ok()?;
+    let metadata = std::fs::metadata(&at.file).ok()?;
+    Some(TextFile { stamp: Stamp::of(&metadata), hash: vault::read::hash(bytes), text })
+}

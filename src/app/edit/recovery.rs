@@ -1,0 +1,160 @@
+//! Changes to notes that a process began and did not finish: each is completed or taken back.
+
+use super::spot::split_key;
+use crate::{
+    app::App,
+    domain::{Kind, Result},
+    store::revisions::{Begun, Revision, Turn},
+    vault,
+};
+
+/// Revisions that are read at a time.
+const PAGE: usize = 500;
+
+/// What a file says about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// As it was before.
+    Before,
+    /// As it is after.
+    After,
+    /// A move of which the new file is there and the old one is not gone yet.
+    Half,
+    /// Neither: somebody wrote to it since.
+    Foreign,
+}
+
+impl App {
+    /// Settles changes that a process which is gone began. One that is still at work keeps its own.
+    pub(in crate::app) fn recover_begun_pages(&self) {
+        let journal = &self.store.revisions;
+        let settled = match journal.pending() {
+            Ok(pending) if pending.is_empty() => return,
+            Ok(_) => journal.turn().and_then(|turn| self.recover_pages(&turn)),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = settled {
+            tracing::warn!(error = ?error, "a change that was not finished waits to be settled");
+        }
+    }
+
+    /// Settles every pending change that is about notes. Call it under the turn: then whoever began
+    /// them is gone.
+    pub fn recover_pages(&self, turn: &Turn<'_>) -> Result<()> {
+        for begun in self.sources.store.revisions.pending()? {
+            let revisions = self.begun_revisions(begun)?;
+            if revisions.iter().all(|revision| revision.kind == Kind::Page) {
+                self.recover_change(turn, begun, revisions)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begun_revisions(&self, begun: Begun) -> Result<Vec<Revision>> {
+        let mut all = Vec::new();
+        loop {
+            let from = begun.first + all.len();
+            let page = self.sources.store.revisions.revisions(begun.id, from, PAGE)?;
+            if page.is_empty() {
+                return Ok(all);
+            }
+            all.extend(page);
+        }
+    }
+
+    fn recover_change(
+        &self,
+        _turn: &Turn<'_>,
+        begun: Begun,
+        mut revisions: Vec<Revision>,
+    ) -> Result<()> {
+        let journal = &self.sources.store.revisions;
+        let keys =
+            revisions.iter().flat_map(|revision| [revision.key.as_str(), revision.key_after()]);
+        let files = keys.filter_map(|key| Some(self.page_file(key).ok()?.file));
+        vault::remove_staged(files.collect::<Vec<_>>(), begun.id.0);
+        let states: Vec<State> =
+            revisions.iter().map(|revision| self.state(revision)).collect::<Result<_>>()?;
+        // Nobody was told that it happened, so that only what is done already stands.
+        let is_done = states.iter().all(|state| *state == State::After);
+        if is_done {
+            self.record_pages(&mut revisions)?;
+            journal.finish_as(begun, &revisions)?;
+        } else {
+            for (revision, state) in revisions.iter().zip(&states) {
+                match state {
+                    State::After => self.put_again(&reversed(revision), begun)?,
+                    State::Half => self.remove_copy(revision, begun)?,
+                    State::Before | State::Foreign => {}
+                }
+            }
+            journal.abandon(begun)?;
+        }
+        tracing::info!(
+            change = begun.id.0,
+            completed = is_done,
+            "settled a change that was not finished"
+        );
+        self.wake_index();
+        Ok(())
+    }
+
+    /// What the files of a revision hold now.
+    fn state(&self, revision: &Revision) -> Result<State> {
+        let content = |key: &str| -> Result<Option<Vec<u8>>> {
+            let (vault, path) = split_key(key)?;
+            let root = self.known_vault(vault)?.root;
+            Ok(std::fs::read(vault::locate(&root, &path)).ok())
+        };
+        let from = content(&revision.key)?;
+        let Some(moved_to) = &revision.moved_to else {
+            return Ok(match from {
+                now if now == revision.before => State::Before,
+                now if now == revision.after => State::After,
+                _ => State::Foreign,
+            });
+        };
+        let to = content(moved_to)?;
+        Ok(match (from, to) {
+            (from, None) if from == revision.before => State::Before,
+            (None, to) if to == revision.after => State::After,
+            (from, to) if from == revision.before && to == revision.after => State::Half,
+            _ => State::Foreign,
+        })
+    }
+
+    fn put_again(&self, revision: &Revision, begun: Begun) -> Result<()> {
+        let mut staged = Vec::new();
+        self.stage(revision, &vault::staging_prefix(begun.id.0), &mut staged)?;
+        for (_, write) in &mut staged {
+            write.commit()?;
+            write.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Removes the new file of a move whose old file is still there.
+    fn remove_copy(&self, revision: &Revision, begun: Begun) -> Result<()> {
+        let copy = Revision {
+            pid: None,
+            kind: revision.kind,
+            key: revision.key_after().to_owned(),
+            moved_to: None,
+            before: revision.after.clone(),
+            after: None,
+        };
+        self.put_again(&copy, begun)
+    }
+}
+
+/// The revision that takes another back.
+fn reversed(revision: &Revision) -> Revision {
+    Revision {
+        pid: revision.pid,
+        kind: revision.kind,
+        key: revision.key_after().to_owned(),
+        moved_to: revision.moved_to.as_ref().map(|_| revision.key.clone()),
+        before: revision.after.clone(),
+        after: revision.before.clone(),
+    }
+}

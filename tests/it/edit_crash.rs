@@ -1,0 +1,202 @@
+//! `kill -9` during writes and moves, and several writers at once: each change is whole or absent,
+//! and nobody's acknowledged words are lost.
+
+use std::{collections::BTreeSet, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::{
+    edit::edit,
+    support::{Client, Home, put, until},
+};
+
+/// Rounds of kills; `NOTEWELL_TEST_KILLS=300` for a long run.
+fn rounds() -> u64 {
+    #[allow(clippy::disallowed_methods, reason = "a test's own setting")]
+    let rounds = std::env::var("NOTEWELL_TEST_KILLS").ok();
+    rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(40)
+}
+
+/// Numbers that look random and are the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+const LINKS: usize = 200;
+
+fn text(home: &Home, path: &str) -> Option<String> {
+    std::fs::read_to_string(home.vault().join(path)).ok()
+}
+
+/// Sends a request and does not wait for the answer.
+fn send(client: &mut Client, id: u64, tool: &str, arguments: &Value) {
+    let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": { "name": tool, "arguments": arguments } });
+    client.write(format!("{request}\n").as_bytes());
+}
+
+#[test]
+fn kills_leave_each_change_whole_or_absent() {
+    let home = Home::new();
+    home.note("hub.md", "# Hub\n\n## Журнал\n\nначало\n");
+    for number in 0..LINKS {
+        home.note(
+            &format!("n{number}.md"),
+            &format!("# {number}\n\n[[hub]] и [ещё](hub.md) 単語\n"),
+        );
+    }
+    let mut dice = Dice(0x00c0_ffee);
+    let mut at = "hub".to_owned();
+    let mut acknowledged: Vec<String> = Vec::new();
+    let mut possible: BTreeSet<String> = BTreeSet::new();
+    for round in 0..rounds() {
+        let mut client = home.stdio();
+        // One edit that is acknowledged, which also settles what the round before left.
+        let word = format!("слово{round}x");
+        edit(
+            &mut client,
+            json!({ "path": format!("{at}.md"), "op": "append", "toc_path": "Журнал", "text": format!("- {word}") }),
+        );
+        acknowledged.push(word);
+        // And one edit or move that is killed somewhere.
+        let lost = format!("恐らく{round}y");
+        let to = format!("hub{round}");
+        let moves = dice.roll(2) == 0;
+        match moves {
+            true => send(
+                &mut client,
+                1_000_000,
+                "move_page",
+                &json!({ "path": format!("{at}.md"), "to": to }),
+            ),
+            false => send(
+                &mut client,
+                1_000_000,
+                "edit_page",
+                &json!({ "path": format!("{at}.md"), "op": "append", "toc_path": "Журнал", "text": format!("- {lost}") }),
+            ),
+        }
+        let pause = if moves { 400_000 } else { 40_000 };
+        std::thread::sleep(Duration::from_micros(dice.roll(pause)));
+        client.child.kill().unwrap();
+        client.child.wait().unwrap();
+        drop(client);
+        // The next process settles it before it writes; a search or a read needs no such thing.
+        let mut client = home.stdio();
+        edit(
+            &mut client,
+            json!({ "path": "n0.md", "op": "find", "find": "# 0", "text": "# 0" , "dry_run": true }),
+        );
+        let hubs: Vec<String> = std::fs::read_dir(home.vault())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .filter(|name| name.starts_with("hub") || name.starts_with('.'))
+            .collect();
+        assert_eq!(hubs.len(), 1, "round {round}: {hubs:?}");
+        at = hubs[0].trim_end_matches(".md").to_owned();
+        for number in 0..LINKS {
+            let linking = text(&home, &format!("n{number}.md")).unwrap();
+            let expected = format!("# {number}\n\n[[{at}]] и [ещё]({at}.md) 単語\n");
+            assert_eq!(linking, expected, "round {round}: a move is whole or absent");
+        }
+        possible.insert(lost);
+        let hub = text(&home, &format!("{at}.md")).unwrap();
+        let mut lines = hub.lines().filter(|line| line.starts_with("- "));
+        assert!(
+            lines.all(|line| acknowledged.contains(&line[2..].to_owned())
+                || possible.contains(&line[2..])),
+            "{hub}"
+        );
+        for word in &acknowledged {
+            assert_eq!(hub.matches(&format!("- {word}\n")).count(), 1, "round {round}: {word}");
+        }
+    }
+    println!("{} rounds", rounds());
+    let mut client = home.stdio();
+    let last = acknowledged.last().unwrap().clone();
+    until("the last word is found", || {
+        let found = client.call("search", json!({ "query": last }));
+        found["structuredContent"]["results"][0]["path"] == format!("{at}.md")
+    });
+}
+
+/// A person whose editor saves the whole file: reads it, adds a line, writes it beside and renames.
+fn person(file: &Path, word: &str) {
+    let mut text = std::fs::read_to_string(file).unwrap();
+    text = text.replace("## Человек\n", &format!("## Человек\n- {word}\n"));
+    let beside = file.with_extension("swp");
+    put(&beside, text);
+    std::fs::rename(&beside, file).unwrap();
+}
+
+#[test]
+fn two_agents_and_a_person_lose_no_acknowledged_word() {
+    let home = Home::new();
+    home.note(
+        "общая.md",
+        "# Общая\n\n## Первый\n\n- начало\n\n## 二番\n\n- 始め\n\n## Человек\n- start\n",
+    );
+    // Both processes know the vault before they begin.
+    let mut agents: Vec<Client> = (0..2).map(|_| home.stdio()).collect();
+    for agent in &mut agents {
+        agent.call("note_html", json!({ "path": "общая.md" }));
+    }
+    let each = 60;
+    let threads: Vec<_> = agents
+        .into_iter()
+        .zip(["Первый", "二番"])
+        .map(|(mut agent, section)| {
+            std::thread::spawn(move || {
+                let mut acknowledged = Vec::new();
+                for number in 0..each {
+                    let word = format!("{section}{number}");
+                    let arguments = json!({ "path": "общая.md", "op": "append", "toc_path": section, "text": format!("- {word}") });
+                    let answer = agent.ask("tools/call", json!({ "name": "edit_page", "arguments": arguments }));
+                    // Either it is acknowledged, or the loser is told.
+                    match answer["result"]["isError"] == true {
+                        true => assert!(answer.to_string().contains("nothing was changed"), "{answer}"),
+                        false => {
+                            assert!(answer["result"]["structuredContent"]["change"].is_i64(), "{answer}");
+                            acknowledged.push(word);
+                        }
+                    }
+                }
+                acknowledged
+            })
+        })
+        .collect();
+    let file = home.vault().join("общая.md");
+    let mut typed = 0;
+    while threads.iter().any(|thread| !thread.is_finished()) {
+        // A person cannot compare and swap: only saves that nobody raced with are theirs to lose.
+        let before = std::fs::read_to_string(&file).unwrap();
+        person(&file, &format!("person{typed}"));
+        typed += 1;
+        drop(before);
+        std::thread::sleep(Duration::from_millis(45));
+    }
+    let acknowledged: Vec<String> =
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let text = std::fs::read_to_string(&file).unwrap();
+    // What the person's editor overwrote by saving an older text is in the journal; what the agents
+    // wrote never overwrote the person.
+    for number in 0..typed {
+        assert!(text.contains(&format!("- person{number}\n")), "person{number} is lost: {text}");
+    }
+    let missing: Vec<&String> =
+        acknowledged.iter().filter(|word| !text.contains(&format!("- {word}\n"))).collect();
+    println!(
+        "{} of {} agents' edits, {typed} by the person, {} overwritten by the person's editor",
+        acknowledged.len(),
+        2 * each,
+        missing.len()
+    );
+    assert!(acknowledged.len() > usize::try_from(each).unwrap(), "most edits succeed");
+    assert!(missing.len() * 10 < acknowledged.len(), "{missing:?}");
+}
