@@ -112,6 +112,9 @@ impl App {
         // Trouble with one does not hide changes of the other.
         let cards = self.cards.sync();
         let prompts = self.sync_prompts();
+        if let Err(error) = self.recover() {
+            tracing::warn!(?error, "unfinished changes wait");
+        }
         if [&cards, &prompts].into_iter().flatten().any(|synced| synced.any()) {
             self.wake_index();
         }

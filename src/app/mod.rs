@@ -123,7 +123,7 @@ impl App {
         if let Some(embedder) = embedder.clone() {
             engine = engine.knowing(Arc::new(move |text| embedder.knows(text)));
         }
-        Ok(Self {
+        let app = Self {
             config,
             store,
             cards,
@@ -148,7 +148,12 @@ impl App {
             prompts_seen: Mutex::default(),
             prompts_told: AtomicU64::default(),
             live: Mutex::default(),
-        })
+        };
+        // A process that died may have left a change half made.
+        if let Err(error) = app.recover() {
+            tracing::warn!(?error, "unfinished changes wait");
+        }
+        Ok(app)
     }
 
     /// From now on, the address of a page in an answer leads to this process.

@@ -22,6 +22,8 @@ pub enum Right {
     Write(Kind),
     /// Use the tools of a toolset.
     Use(Toolset),
+    /// See what was changed in the library, and take changes back.
+    History,
     /// Have repositories fetched and verified on this machine.
     VerifyRepositories,
     /// Have the configured language model called, which may cost money.
@@ -121,7 +123,9 @@ impl Rights {
             }
             Right::SharedPrompts => !is_confined,
             Right::Use(toolset) => self.toolsets.has(toolset),
-            Right::LibraryState | Right::VerifyRepositories => is_owner && !is_confined,
+            Right::LibraryState | Right::History | Right::VerifyRepositories => {
+                is_owner && !is_confined
+            }
             Right::LanguageModel => self.caller.role() != Role::Anonymous,
             Right::Causes | Right::Metrics | Right::ReservedCapacity => is_owner,
         }
@@ -184,6 +188,7 @@ mod tests {
             Right::Causes,
             Right::ReservedCapacity,
             Right::LibraryState,
+            Right::History,
             Right::VerifyRepositories,
         ] {
             assert!(owner.may(right) && !reader.may(right), "{right:?}");

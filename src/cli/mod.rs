@@ -15,6 +15,7 @@ mod edit;
 mod editor;
 mod eval;
 mod export;
+mod history;
 mod import;
 mod index;
 mod init;
@@ -107,6 +108,10 @@ enum Command {
     Open(read::Open),
     /// Edit a note or a section of it in your editor
     Edit(edit::EditCommand),
+    /// List what was changed, show an old version, bring it back
+    History(history::History),
+    /// Take a change back: the last one, or the one named
+    Undo(history::Undo),
     /// Bring the index up to date now
     Index(index::Index),
     /// Say what is in the library and how far its index is
@@ -157,6 +162,8 @@ pub fn main() -> ExitCode {
         Command::Read(command) => exit(command.run(&cli.common)),
         Command::Open(command) => exit(command.run(&cli.common)),
         Command::Edit(command) => exit(command.run(&cli.common)),
+        Command::History(command) => exit(command.run(&cli.common)),
+        Command::Undo(command) => exit(command.run(&cli.common)),
         Command::Index(command) => exit(command.run(&cli.common)),
         Command::Status(command) => exit(command.run(&cli.common)),
         Command::Vault(command) => exit(command.run(&cli.common)),

@@ -11,7 +11,7 @@
 use std::{
     fmt,
     fs::File,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, TryLockError},
     time::{Duration, Instant},
 };
 
@@ -137,10 +137,25 @@ pub struct Turn<'a> {
     _file: File,
 }
 
+const LOCK: &str = "lock the library for writing";
 const TURN_WAIT: Duration = Duration::from_secs(10);
 const TURN_RETRY: Duration = Duration::from_millis(2);
 
 impl<'a> Turn<'a> {
+    /// Takes the turn if nobody has it.
+    pub fn try_take(process: &'a Mutex<()>, file: File) -> Result<Option<Self>> {
+        let process = match process.try_lock() {
+            Ok(process) => process,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _process: process, _file: file })),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+            Err(std::fs::TryLockError::Error(error)) => Err(error).doing(LOCK),
+        }
+    }
+
     /// Waits for the turn: first among the threads of this process, then for the lock on `file`.
     pub fn take(process: &'a Mutex<()>, file: File) -> Result<Self> {
         let process = process.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +172,7 @@ impl<'a> Turn<'a> {
                     ));
                 }
                 Err(std::fs::TryLockError::Error(error)) => {
-                    return Err(error).doing("lock the library for writing");
+                    return Err(error).doing(LOCK);
                 }
             }
         }
@@ -167,6 +182,9 @@ impl<'a> Turn<'a> {
 pub trait Revisions: Send + Sync {
     /// Waits until nobody else writes outside the database.
     fn turn(&self) -> Result<Turn<'_>>;
+
+    /// As [`Self::turn`], without waiting; `None` when somebody else has it.
+    fn try_turn(&self) -> Result<Option<Turn<'_>>>;
 
     /// Records revisions as pending, under the change's number or a new one. Durable when this
     /// returns. Contents that are not known yet may be left `None` and given to `finish_as`.

@@ -144,6 +144,7 @@ pub const TABLE: &[Entry] = &[
     entry::<vault::expand::Expand>(),
     entry::<vault::edit_page::EditPage>(),
     entry::<vault::move_page::MovePage>(),
+    entry::<vault::history::History>(),
     entry::<bookmarks::ask::Ask>(),
     entry::<cards::CreateNote>(),
     entry::<cards::GetNotes>(),

@@ -10,10 +10,10 @@ use crate::support::{Client, Home};
 const ROUNDS: u64 = 100;
 
 /// A small generator of numbers, so that a failure can be repeated.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

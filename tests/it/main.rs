@@ -32,6 +32,7 @@ mod first_walk;
 mod full_disk;
 mod health;
 mod help;
+mod history;
 mod http;
 mod imports;
 mod init;
@@ -54,6 +55,9 @@ mod sse;
 mod stdio;
 mod support;
 mod tools;
+mod undo;
+mod undo_crash;
+mod undo_pages;
 mod vault_counts;
 #[cfg(unix)]
 mod vault_trouble;

@@ -63,7 +63,8 @@ impl App {
     }
 }
 
-fn file(bookmark: Bookmark) -> Filed {
+/// What a bookmark is filed under.
+pub(in crate::app) fn file(bookmark: Bookmark) -> Filed {
     let linked = std::iter::once(&bookmark.url).chain(&bookmark.links);
     let tool = linked.into_iter().find_map(|address| project(address)).map(|project| project.name);
     Filed { topics: topics(&bookmark), tool, bookmark }

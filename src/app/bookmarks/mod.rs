@@ -16,5 +16,6 @@ mod wording;
 
 pub use changes::{Add, Change};
 pub use document::{document, markdown};
+pub(in crate::app) use filing::file;
 pub use modelled::Modelled;
 pub use project::{Project, project};

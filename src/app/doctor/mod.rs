@@ -4,6 +4,7 @@
 mod canonical;
 mod files;
 mod index;
+mod journal;
 mod links;
 mod permissions;
 mod vaults;
@@ -44,6 +45,7 @@ impl App {
         self.check_links(&mut findings)?;
         self.check_prompts(&mut findings)?;
         self.check_canonical(&mut findings)?;
+        self.check_journal(&mut findings)?;
         self.check_index(&mut findings)?;
         findings.sort_by_key(|finding| finding.level == Level::Note);
         Ok(findings)

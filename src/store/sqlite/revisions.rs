@@ -4,7 +4,10 @@ mod contents;
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, fs::OpenOptions};
+use std::{
+    ffi::OsString,
+    fs::{File, OpenOptions},
+};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -30,15 +33,11 @@ const CHANGE_COLUMNS: usize = 8;
 
 impl Revisions for Sqlite {
     fn turn(&self) -> Result<Turn<'_>> {
-        let mut name = OsString::from(&self.path);
-        name.push(".turn");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&name)
-            .doing("open the lock for writing to the library")?;
-        Turn::take(&self.turn, file)
+        Turn::take(&self.turn, self.turn_file()?)
+    }
+
+    fn try_turn(&self) -> Result<Option<Turn<'_>>> {
+        Turn::try_take(&self.turn, self.turn_file()?)
     }
 
     fn begin(
@@ -214,6 +213,20 @@ impl Revisions for Sqlite {
 
     fn damage(&self) -> Result<Vec<String>> {
         self.read(contents::damage)
+    }
+}
+
+impl Sqlite {
+    /// The file whose lock is the turn.
+    fn turn_file(&self) -> Result<File> {
+        let mut name = OsString::from(&self.path);
+        name.push(".turn");
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&name)
+            .doing("open the lock for writing to the library")
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod edit_page;
 pub mod expand;
+pub mod history;
 pub mod move_page;
 pub mod note_html;
 mod results;

@@ -1,0 +1,65 @@
+//! Changes that a process began and did not finish.
+
+use crate::{
+    app::App,
+    domain::{Kind, Result},
+    store::revisions::{Begun, Revision, Turn},
+};
+
+/// Revisions that are read at a time.
+const PAGE: usize = 200;
+
+impl App {
+    /// Settles unfinished changes, unless somebody is writing: then they may be theirs.
+    pub fn recover(&self) -> Result<()> {
+        if self.store.revisions.pending()?.is_empty() {
+            return Ok(());
+        }
+        match self.store.revisions.try_turn()? {
+            Some(turn) => self.recover_in(&turn),
+            None => Ok(()),
+        }
+    }
+
+    /// The same for the holder of the turn. Trouble with one change does not stop the others.
+    pub(super) fn recover_in(&self, turn: &Turn<'_>) -> Result<()> {
+        for begun in self.store.revisions.pending()? {
+            if let Err(error) = self.settle(turn, begun) {
+                tracing::warn!(change = begun.id.0, ?error, "an unfinished change waits");
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes are completed or taken back as a whole. A write to the cards or the prompts happens
+    /// as a whole or not at all, so the items as they are now tell what it did.
+    fn settle(&self, turn: &Turn<'_>, begun: Begun) -> Result<()> {
+        let mut revisions: Vec<Revision> = Vec::new();
+        loop {
+            let from = begun.first + revisions.len();
+            let page = self.store.revisions.revisions(begun.id, from, PAGE)?;
+            if page.is_empty() {
+                break;
+            }
+            revisions.extend(page);
+        }
+        if revisions.iter().any(|revision| revision.kind == Kind::Page) {
+            return self.recover_pages(turn);
+        }
+        let keys = |kind| {
+            let of_kind = revisions.iter().filter(move |revision| revision.kind == kind);
+            of_kind.map(|revision| revision.key.clone()).collect::<Vec<String>>()
+        };
+        let (cards, prompts) = (keys(Kind::Card), keys(Kind::Prompt));
+        let mut now = Vec::new();
+        if !cards.is_empty() {
+            self.cards.sync()?;
+            now.extend(self.cards.current(&cards)?);
+        }
+        if !prompts.is_empty() {
+            self.sync_prompts()?;
+            now.extend(self.prompt_states(&prompts)?);
+        }
+        self.journal.settle(begun, revisions, now)
+    }
+}
