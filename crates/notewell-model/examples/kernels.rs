@@ -20,7 +20,7 @@ fn main() {
     let passage = "Cats sleep up to sixteen hours a day, and kittens even longer. ".repeat(11);
     let batch = vec![passage.as_str(); 16];
     println!("{:<12} {:>10} {:>14}", "kernel", "tokens/s", "question, ms");
-    for name in ["amx", "avx512vnni", "avx2", "neon", "portable"] {
+    for name in ["amx", "avx512vnni", "avx2", "neon-dotprod", "neon", "portable"] {
         let Some(model) = Embedded::with_instructions(name) else { continue };
         let tokens = model.tokens(&passage) * batch.len();
         model.encode(&batch, Role::Passage).unwrap();

@@ -164,7 +164,8 @@ impl Embedded {
         Ok(vectors)
     }
 
-    /// The instruction set in use: `amx`, `avx512vnni`, `avx2` or `portable`.
+    /// The instruction set in use: `amx`, `avx512vnni`, `avx2`,
+    /// `neon-dotprod`, `neon` or `portable`.
     pub fn instructions(&self) -> &'static str {
         self.kernel.unwrap_or_else(Kernel::best).name()
     }

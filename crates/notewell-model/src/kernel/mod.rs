@@ -9,6 +9,8 @@
 mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
@@ -194,6 +196,8 @@ pub enum Kernel {
     Vnni(vnni::Vnni),
     #[cfg(target_arch = "x86_64")]
     Amx(amx::Amx),
+    #[cfg(target_arch = "aarch64")]
+    Neon(neon::Neon),
 }
 
 impl Kernel {
@@ -211,6 +215,11 @@ impl Kernel {
             all.extend(vnni::Vnni::detect().map(Self::Vnni));
             all.extend(avx2::Avx2::detect().map(Self::Avx2));
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(neon) = neon::Neon::detect() {
+            all.push(Self::Neon(neon));
+            all.extend(neon.has_dot_product().then(|| Self::Neon(neon.baseline())));
+        }
         all.push(Self::Portable(Portable));
         all
     }
@@ -224,6 +233,10 @@ impl Kernel {
             Self::Vnni(_) => "avx512vnni",
             #[cfg(target_arch = "x86_64")]
             Self::Amx(_) => "amx",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(neon) if neon.has_dot_product() => "neon-dotprod",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => "neon",
         }
     }
 
@@ -237,6 +250,8 @@ impl Kernel {
             Self::Vnni(ops) => ops.run(pass),
             #[cfg(target_arch = "x86_64")]
             Self::Amx(ops) => ops.run(pass),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(ops) => ops.run(pass),
         }
     }
 }
