@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::kernel::{Kernel, Linear, Ops, Pass, Rows};
-use super::math::{HEAD, Heads, add_norm, attend, gelu};
+use super::math::{HEAD, Heads, add_norm, gelu};
 use super::weights::{Tensors, half};
 use crate::Result;
 
@@ -194,7 +194,7 @@ impl Layer {
         ops.linear(rows, &self.qkv, qkv);
         for range in ranges {
             let qkv = &qkv[range.start * 3 * DIMS..range.end * 3 * DIMS];
-            attend(ops, qkv, &mut side[range.start * DIMS..range.end * DIMS], DIMS, heads);
+            ops.attend(qkv, &mut side[range.start * DIMS..range.end * DIMS], DIMS, heads);
         }
         rows.fill(ops, side, &self.out);
         ops.linear(rows, &self.out, side);

@@ -99,6 +99,9 @@ pub struct Heads {
     values: Vec<f32>,
     scores: Vec<f32>,
     queries: Vec<f32>,
+    /// For attention on tiles.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) tiles: super::kernel::TileHeads,
 }
 
 /// Queries that are worked on together, so that keys and values are read once for all of them.
@@ -166,7 +169,7 @@ pub fn attend<O: Ops>(ops: O, qkv: &[f32], out: &mut [f32], hidden: usize, heads
 
 /// Raises e to the scores, less the highest, and gives what to multiply by to make them sum to one.
 #[inline(always)]
-fn softmax<O: Ops>(ops: O, scores: &mut [f32]) -> f32 {
+pub(crate) fn softmax<O: Ops>(ops: O, scores: &mut [f32]) -> f32 {
     let mut highest = ops.splat(f32::NEG_INFINITY);
     for lane in scores.chunks_exact(O::LANES) {
         highest = ops.max(highest, ops.load(lane));

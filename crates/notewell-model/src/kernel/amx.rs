@@ -15,7 +15,8 @@ use std::arch::{
 };
 use std::sync::LazyLock;
 
-use super::{COLUMNS, DEPTH, Linear, Ops, Pass, Rows, check, vnni::Vnni};
+use super::{COLUMNS, DEPTH, Linear, Ops, Pass, Rows, attention, check, vnni::Vnni};
+use crate::math::Heads;
 
 /// Rows of one tile.
 const TALL: usize = 16;
@@ -23,17 +24,25 @@ const TALL: usize = 16;
 const WIDE: usize = 64;
 /// With fewer rows most of a tile would be idle, and the VNNI kernel is faster.
 const MIN_ROWS: usize = 6;
+/// Shorter sequences are faster without tiles.
+const MIN_TOKENS: usize = 16;
 
 /// Proof that the processor has AMX int8 tiles, that the system lets this process use them, and
 /// that AVX-512 is there as well.
 #[derive(Clone, Copy)]
-pub struct Amx(Vnni);
+pub struct Amx {
+    vector: Vnni,
+    /// Whether there are bf16 tiles too.
+    bf16: bool,
+}
 
 impl Amx {
     /// Asks the processor, then the system: Linux grants the tile registers on request only.
     pub fn detect() -> Option<Self> {
-        static GRANTED: LazyLock<bool> = LazyLock::new(|| has_tiles() && request_tiles());
-        Vnni::detect().filter(|_| *GRANTED).map(Self)
+        static GRANTED: LazyLock<bool> =
+            LazyLock::new(|| has(AMX_TILE | AMX_INT8) && request_tiles());
+        let bf16 = has(AMX_TILE | AMX_BF16);
+        Vnni::detect().filter(|_| *GRANTED).map(|vector| Self { vector, bf16 })
     }
 
     /// Runs the pass with AVX-512 compiled in; tiles are used inside [`Ops::linear`].
@@ -47,10 +56,14 @@ impl Amx {
     }
 }
 
-/// CPUID leaf 7: AMX-TILE is bit 24 and AMX-INT8 bit 25 of EDX.
-fn has_tiles() -> bool {
-    let both = 1 << 24 | 1 << 25;
-    __cpuid_count(0, 0).eax >= 7 && __cpuid_count(7, 0).edx & both == both
+/// Bits of EDX of CPUID leaf 7.
+const AMX_BF16: u32 = 1 << 22;
+const AMX_TILE: u32 = 1 << 24;
+const AMX_INT8: u32 = 1 << 25;
+
+/// Whether the processor has all of these features.
+fn has(features: u32) -> bool {
+    __cpuid_count(0, 0).eax >= 7 && __cpuid_count(7, 0).edx & features == features
 }
 
 /// Requests permission for the tile data registers from Linux, for the whole process.
@@ -74,7 +87,7 @@ macro_rules! delegate {
         $(
             #[inline(always)]
             fn $name(self, $($arg: $kind),*) -> $out {
-                self.0.$name($($arg),*)
+                self.vector.$name($($arg),*)
             }
         )*
     };
@@ -106,18 +119,27 @@ impl Ops for Amx {
     fn linear(self, rows: &Rows, linear: &Linear, out: &mut [f32]) {
         let fits = linear.inputs.is_multiple_of(WIDE) && linear.outputs.is_multiple_of(2 * COLUMNS);
         if rows.count() < MIN_ROWS || !fits {
-            return self.0.linear(rows, linear, out);
+            return self.vector.linear(rows, linear, out);
         }
         check(rows, linear, out);
         // SAFETY: `self` proves the features and the permission, `check` the lengths, and the
         // shapes were just tested.
         unsafe { tiles(rows, linear, out) }
     }
+
+    #[inline(always)]
+    fn attend(self, qkv: &[f32], out: &mut [f32], hidden: usize, heads: &mut Heads) {
+        if !self.bf16 || out.len() < MIN_TOKENS * hidden {
+            return self.vector.attend(qkv, out, hidden, heads);
+        }
+        // SAFETY: `self` proves the features and the permission.
+        unsafe { attention::attend(self.vector, qkv, out, hidden, heads) }
+    }
 }
 
 /// The 64 bytes that LDTILECFG reads: palette 1, then bytes per row and rows of each tile.
 #[repr(C, align(64))]
-struct TileConfig {
+pub(super) struct TileConfig {
     palette: u8,
     start_row: u8,
     reserved: [u8; 14],
@@ -126,6 +148,11 @@ struct TileConfig {
 }
 
 impl TileConfig {
+    /// Eight tiles of 16 rows of 64 bytes.
+    pub(super) fn full() -> Self {
+        Self::new(TALL, TALL)
+    }
+
     /// Sums in tiles 0 to 3, activations in 4 and 5, weights in 6 and 7. The second tile of
     /// activations has `second` rows, the first always `first`.
     fn new(first: usize, second: usize) -> Self {
@@ -152,28 +179,29 @@ struct Sums([i32; TALL * COLUMNS]);
 unsafe fn tiles(rows: &Rows, linear: &Linear, out: &mut [f32]) {
     let count = rows.count();
     let mut sums = [const { Sums([0; TALL * COLUMNS]) }; 4];
-    let mut row = 0;
-    let mut configured = (0, 0);
-    while row < count {
-        let first = (count - row).min(TALL);
-        let second = (count - row - first).min(TALL);
-        if (first, second) != configured {
-            let config = TileConfig::new(first, second);
-            // SAFETY: `config` is 64 bytes that the instruction reads.
-            unsafe {
-                asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly))
-            };
-            configured = (first, second);
+    // Whole blocks first, then the rest with smaller tiles, so that there are two configurations.
+    let whole = count - count % (2 * TALL);
+    for (from, to) in [(0, whole), (whole, count)] {
+        if from == to {
+            continue;
         }
+        let first = (to - from).min(TALL);
+        let second = (to - from - first).min(TALL);
+        let config = TileConfig::new(first, second);
+        // SAFETY: `config` is 64 bytes that the instruction reads.
+        unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const config, options(nostack, readonly)) };
+        // The weights of two groups stay in the first-level cache while all rows pass by.
         for group in (0..linear.outputs / COLUMNS).step_by(2) {
-            // SAFETY: `first` rows from `row` and `second` after them exist, and so do two groups.
-            unsafe {
-                multiply(rows, linear, row, second > 0, group, &mut sums);
-                finish(rows, linear, row..row + first, group, &sums[..2], out);
-                finish(rows, linear, row + first..row + first + second, group, &sums[2..], out);
+            for row in (from..to).step_by(2 * TALL) {
+                // SAFETY: `first` rows from `row` and `second` after them exist, and so do two
+                // groups.
+                unsafe {
+                    multiply(rows, linear, row, second > 0, group, &mut sums);
+                    finish(rows, linear, row..row + first, group, &sums[..2], out);
+                    finish(rows, linear, row + first..row + first + second, group, &sums[2..], out);
+                }
             }
         }
-        row += first + second;
     }
     // SAFETY: it only gives the tile registers back.
     unsafe { asm!("tilerelease", options(nostack, nomem)) };

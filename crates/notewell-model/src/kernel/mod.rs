@@ -8,6 +8,8 @@
 #[cfg(target_arch = "x86_64")]
 mod amx;
 #[cfg(target_arch = "x86_64")]
+mod attention;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -15,7 +17,11 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
+#[cfg(target_arch = "x86_64")]
+pub use attention::TileHeads;
 pub use portable::Portable;
+
+use crate::math::{self, Heads};
 
 /// Output columns and input values of one block of packed weights.
 const COLUMNS: usize = 16;
@@ -160,6 +166,12 @@ pub trait Ops: Copy {
     fn bytes(self, value: Self::F, to: &mut [u8]);
     /// The linear layer for every row: `out` has a row of outputs for each.
     fn linear(self, rows: &Rows, linear: &Linear, out: &mut [f32]);
+    /// Attention within one sequence. `qkv` has a row of queries, keys and values for each token,
+    /// all heads of each side by side; `out` gets a row of all heads for each token.
+    #[inline(always)]
+    fn attend(self, qkv: &[f32], out: &mut [f32], hidden: usize, heads: &mut Heads) {
+        math::attend(self, qkv, out, hidden, heads);
+    }
 }
 
 /// The operations of [`Ops`] that are one intrinsic each.
