@@ -25,6 +25,16 @@ pub mod metric {
     pub const VECTORS_DONE: &str = "notewell_vectors_done";
     /// Passages that want a vector.
     pub const VECTORS_TOTAL: &str = "notewell_vectors_total";
+    /// Notes parsed to follow their files, by looks at vaults and by the index.
+    pub const PAGES_PARSED: &str = "notewell_pages_parsed_total";
+    /// How often the map of links was built from every page.
+    pub const LIBRARY_BUILT: &str = "notewell_library_built_total";
+    /// Pages taken over into the map of links after a change.
+    pub const LIBRARY_FOLLOWED: &str = "notewell_library_pages_followed_total";
+    /// Pages read to learn the arguments of a method.
+    pub const METHODS_READ: &str = "notewell_methods_read_total";
+    /// Passages that the vector worker looked up to find those without a vector.
+    pub const VECTORS_CHECKED: &str = "notewell_vectors_checked_total";
     /// Calls of the language model by `provider` and `outcome` (`ok` or `failed`).
     pub const LLM_CALLS: &str = "notewell_llm_calls_total";
     /// Tries beyond the first.

@@ -97,7 +97,7 @@ impl App {
             lock(&pending).add(change);
             app.read_pending(&watched, &pending);
         };
-        match watch::watch(&row.root, options, on_change) {
+        match watch::watch(row.folder(), options, on_change) {
             Ok(watch) => {
                 if let Some(why) = watch.polling {
                     tracing::info!(vault = row.name, why, "looking for changes every few seconds");
@@ -133,7 +133,7 @@ impl App {
                 // A folder that was mounted anew is another one than was watched.
                 followed.watch = None;
             }
-            if followed.watch.is_none() && followed.row.root.is_dir() {
+            if followed.watch.is_none() && followed.row.folder().is_dir() {
                 self.start_watch(followed);
                 lock(&followed.pending).add(Change::Rescan);
             }
@@ -169,7 +169,7 @@ impl App {
                 self.tell_synced(row, synced);
             }
             Err(error) => {
-                if !row.root.is_dir() {
+                if !row.folder().is_dir() {
                     // The folder is away, which is recorded; the vault is looked at when it is back.
                     *pending = Pending::default();
                     return self.looks.set_behind(&row.name, false);

@@ -51,7 +51,7 @@ use crate::{
     index::{self, Index},
     llm::{self, Provider},
     search::{self, Engine},
-    store::{self, Prompts, Store, jsonl::JsonlPrompts},
+    store::{self, Prompts, Store, StoreLimits, StoreUrl, jsonl::JsonlPrompts},
 };
 
 /// How long a search waits for the index to take in what was acknowledged before it. Longer than
@@ -102,7 +102,9 @@ impl App {
     /// Opens the library. Cheap: nothing here grows with the size of the library.
     pub fn open(config: Config, built_in_tools: Vec<&'static str>) -> Result<Self> {
         let config = Arc::new(config);
-        let store = store::sqlite::open(&config.data, config.limits.concurrent)?;
+        let limits =
+            StoreLimits { text_bytes: config.limits.note_bytes, readers: config.limits.concurrent };
+        let store = store::open(&StoreUrl::from(config.data.as_path()), limits)?;
         let journal = history::Journal::new(&config.history, store.revisions.clone());
         let cards = Arc::new(CardRoom::new(&config, store.items.clone(), journal.clone()));
         let prompts: Arc<dyn Prompts> = Arc::new(JsonlPrompts::open(

@@ -1,22 +1,23 @@
 //! Where items live: the vaults' files, the cards' database, the prompts' files, the bookmarks'
 //! table, and the registry that gives each its number. The index reads them through here.
 
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    sync::{Arc, RwLock},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use serde_json::Value;
 
-use super::{bookmarks, cards::CardRoom, looks::Looks, prompts};
+use super::{
+    bookmarks,
+    cards::CardRoom,
+    looks::Looks,
+    prompts,
+    vaults::{ParsedPages, parse_page},
+};
 use crate::{
     config::Config,
     domain::{Document, Error, Kind, Page, Pid, Result},
     index::Source,
-    store::{Prompts, Store, pages::PageRow},
-    vault::{self, Reason},
+    markdown::Note,
+    store::{Prompts, Store, pages::PageRow, texts::Unread},
 };
 
 /// Everything that holds items.
@@ -26,8 +27,8 @@ pub struct Sources {
     pub cards: Arc<CardRoom>,
     pub prompts: Arc<dyn Prompts>,
     pub looks: Arc<Looks>,
-    /// Roots of the vaults, which every document of a first index asks for.
-    roots: RwLock<HashMap<String, PathBuf>>,
+    /// Pages that a look at a vault parsed and the index has not asked for yet.
+    pub(super) parsed: ParsedPages,
 }
 
 impl Sources {
@@ -37,19 +38,8 @@ impl Sources {
         cards: Arc<CardRoom>,
         prompts: Arc<dyn Prompts>,
     ) -> Self {
-        Self { config, store, cards, prompts, looks: Arc::default(), roots: RwLock::default() }
-    }
-
-    fn cached_root(&self, vault: &str) -> Result<PathBuf> {
-        let known = |roots: &HashMap<String, PathBuf>| roots.get(vault).cloned();
-        if let Some(root) = self.roots.read().ok().and_then(|roots| known(&roots)) {
-            return Ok(root);
-        }
-        let root = self.root(vault)?;
-        if let Ok(mut roots) = self.roots.write() {
-            roots.insert(vault.to_owned(), root.clone());
-        }
-        Ok(root)
+        let (looks, parsed) = (Arc::default(), ParsedPages::default());
+        Self { config, store, cards, prompts, looks, parsed }
     }
 
     /// How a page is called in answers: its path, after the vault's name where there are several.
@@ -60,25 +50,31 @@ impl Sources {
         })
     }
 
-    /// A page as the index takes it. One whose file cannot be read at this moment is given without
-    /// its text, as the registry knows it: the index keeps the passages that it has.
+    /// A page as the index takes it. The text that a look at the vault parsed a moment ago is not
+    /// read again. A page whose text cannot be read now is given without it, as the registry knows
+    /// it: the index keeps the passages that it has.
     fn page_document(&self, pid: Pid) -> Result<Option<Document>> {
         let Some(row) = self.store.pages.get(pid)?.filter(|row| row.facts.page.searchable) else {
             return Ok(None);
         };
-        let root = self.cached_root(&row.vault)?;
-        let file = vault::locate(&root, &row.facts.page.path);
         let shown = self.shown_path(&row.vault, &row.path)?;
-        match vault::read(&file, self.config.limits.note_bytes) {
-            Ok(file) => {
-                let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
-                let mut document = described(pid, page, shown);
-                if let Some(document) = &mut document {
-                    document.chunks = note.chunks();
-                }
-                Ok(document)
+        let with_chunks = |page: Page, note: &Note| {
+            let mut document = described(pid, page, shown.clone());
+            if let Some(document) = &mut document {
+                document.chunks = note.chunks();
             }
-            Err(Reason::Unreadable(_) | Reason::Absent) => {
+            document
+        };
+        if let Some(note) = self.parsed.take(&row.vault, &row.path, &row.hash) {
+            return Ok(with_chunks(row.facts.page, &note));
+        }
+        let path = &row.facts.page.path;
+        match self.store.texts.read(&row.vault, path)? {
+            Ok(file) => {
+                let (page, note) = parse_page(&row.vault, path, &file.text);
+                Ok(with_chunks(page, &note))
+            }
+            Err(Unread::Unreadable(_) | Unread::Absent) => {
                 let mut document = described(pid, row.facts.page, shown);
                 if let Some(document) = &mut document {
                     document.unread = true;
@@ -86,7 +82,7 @@ impl Sources {
                 Ok(document)
             }
             // It is no note any more: the next look records that.
-            Err(_) => Ok(None),
+            Err(Unread::Unfit(_)) => Ok(None),
         }
     }
 

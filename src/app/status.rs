@@ -60,10 +60,10 @@ impl App {
         let mut vaults = Vec::new();
         for row in self.store.pages.vaults()? {
             vaults.push(VaultStatus {
-                reachable: row.root.is_dir(),
+                reachable: row.folder().is_dir(),
                 problem: row.problem.as_ref().map(|problem| problem.tell(&row)),
                 pages: self.store.pages.count_of(&row.name)?,
-                root: row.root.display().to_string(),
+                root: row.folder().display().to_string(),
                 name: row.name,
                 seen: row.seen,
             });

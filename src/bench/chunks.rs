@@ -211,7 +211,7 @@ fn build(
     };
     let known = app.store.items.count(Some(Kind::Page))? as i64;
     if known == 0 {
-        app.store.pages.add_vault(VAULT, folder, false)?;
+        app.store.pages.add_vault(VAULT, &folder.to_string_lossy(), false)?;
     }
     let pids: Vec<i64> = (known + 1..=notes).collect();
     for batch in pids.chunks(2_000) {

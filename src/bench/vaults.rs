@@ -206,7 +206,7 @@ fn pick(files: &[PathBuf], number: usize, of: usize) -> &Path {
 
 /// Adds a paragraph with a word that is nowhere else, and gives the word.
 fn edit(row: &VaultRow, path: &Path, number: usize) -> Result<String> {
-    let file = row.root.join(path);
+    let file = row.folder().join(path);
     let mut text = std::fs::read_to_string(&file).doing("read a note of the copy")?;
     let word = new_word(number as u64);
     text += &format!("\n\nHere is a new paragraph about {word}.\n");

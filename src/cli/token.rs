@@ -86,7 +86,7 @@ impl Token {
 fn list(app: &App, json: bool) -> Result<()> {
     let now = Timestamp::now();
     let mut listed = Vec::new();
-    for (token, _) in app.store.tokens.all()? {
+    for token in app.store.tokens.all()? {
         let state = match (token.revoked, token.is_valid(now)) {
             (Some(_), _) => "revoked",
             (None, true) => "valid",

@@ -54,19 +54,19 @@ impl Vault {
                 if json {
                     let listed = vaults.iter();
                     let listed =
-                        listed.map(|vault| json!({"name": vault.name, "path": vault.root}));
+                        listed.map(|vault| json!({"name": vault.name, "path": vault.location}));
                     return out::json(&listed.collect::<Vec<_>>());
                 }
                 if vaults.is_empty() {
                     out::note(NO_VAULT);
                 }
                 for vault in vaults {
-                    out::say(format_args!("{}\t{}", vault.name, vault.root.display()));
+                    out::say(format_args!("{}\t{}", vault.name, vault.location));
                 }
             }
             Command::Add { folder, name, poll } => {
                 let vault = app.sources.add_vault(&folder, name.as_deref(), poll)?;
-                out::say(format_args!("{}\t{}", vault.name, vault.root.display()));
+                out::say(format_args!("{}\t{}", vault.name, vault.location));
             }
             Command::Remove { name } => {
                 if !app.store.pages.remove_vault(&name)? {

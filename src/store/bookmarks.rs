@@ -90,8 +90,14 @@ pub trait Bookmarks: Send + Sync {
     /// The bookmark that this one would be joined with.
     fn twin(&self, bookmark: &Bookmark) -> Result<Option<(Pid, Bookmark)>>;
 
+    /// The bookmark of this number.
     fn get(&self, pid: Pid) -> Result<Option<Bookmark>>;
 
+    /// The bookmarks of these numbers in the order asked for, as of one moment. Others are left
+    /// out.
+    fn get_many(&self, pids: &[Pid]) -> Result<Vec<(Pid, Bookmark)>>;
+
+    /// The bookmark with this id.
     fn find(&self, id: &str) -> Result<Option<(Pid, Bookmark)>>;
 
     /// Bookmarks by pid, starting after `after`.

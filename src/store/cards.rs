@@ -1,9 +1,7 @@
 //! Cards: what may be asked of the place that keeps them.
 //!
-//! The database belongs to Memento as much as to us: its web app may have it open and change it.
-//! Nothing here keeps a second truth about a card, and nothing touches a field that was not named.
-
-use std::path::PathBuf;
+//! The place belongs to Memento as much as to us: its web app may have it open and change it. An
+//! implementation keeps no second truth about a card and touches no field that was not named.
 
 use crate::domain::{
     Card, Error, Result, Timestamp,
@@ -17,10 +15,8 @@ pub const MAX_LIMIT: usize = 1_000;
 /// About how many bytes of cards one list may give; the next page starts after them.
 pub const MAX_PAGE_BYTES: usize = 1 << 20;
 
+/// Keeps cards.
 pub trait Cards: Send + Sync {
-    /// The file behind it, for messages.
-    fn path(&self) -> PathBuf;
-
     /// Checks a new card and gives it an id and its dates. Nothing is written.
     fn draft(&self, new: NewCard) -> Result<Card>;
 
@@ -33,7 +29,11 @@ pub trait Cards: Send + Sync {
         self.insert(self.draft(new)?)
     }
 
+    /// The card with this id.
     fn get(&self, id: &str, images: Images) -> Result<Option<Card>>;
+
+    /// The cards with these ids in the order asked for, as of one moment. Others are left out.
+    fn get_many(&self, ids: &[&str], images: Images) -> Result<Vec<Card>>;
 
     /// One page of cards, in the order that the query asks for.
     fn list(&self, query: &CardQuery) -> Result<CardPage>;
@@ -44,6 +44,7 @@ pub trait Cards: Send + Sync {
     /// Turns the pin or the archive flag over.
     fn toggle(&self, id: &str, flag: Flag) -> Result<Card>;
 
+    /// Deletes a card for good.
     fn delete(&self, id: &str) -> Result<()>;
 
     /// Makes each of these cards, named by id, what is given, or removes it: all or none. A card
@@ -64,21 +65,31 @@ pub trait Cards: Send + Sync {
     /// The stamp of one card, as `stamps` has it; `None` when it is gone.
     fn stamp(&self, id: &str) -> Result<Option<u64>>;
 
-    /// Another number when some other connection has changed the database since, or when another
-    /// file has taken its place.
-    fn data_version(&self) -> Result<i64>;
+    /// A value that differs once anybody else has changed the cards. Cheap: poll it. A change made
+    /// through this value itself may leave it as it is.
+    fn version(&self) -> Result<Version>;
 
-    /// Whether there are cards; of an empty database also whether it had some.
+    /// Whether there are cards; where there are none, also whether there were some.
     fn occupancy(&self) -> Result<Occupancy>;
 
-    /// What a check of the database's structure finds wrong; empty when it is sound. Reads the
-    /// whole file.
+    /// What a check of the whole structure finds wrong; empty when it is sound. Reads everything.
     fn damage(&self) -> Result<Vec<String>>;
 }
 
-/// How full a cards' database is.
+/// A state of the cards, to be compared with another of the same process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    /// Differs when other cards have taken the place of these as a whole: a restored backup, a file
+    /// put in place of another.
+    pub place: i64,
+    /// Differs when somebody changed a card.
+    pub change: i64,
+}
+
+/// Whether a place has cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occupancy {
+    /// It has cards.
     Cards,
     /// It has none now. It was seen with some, and they were deleted one transaction after another.
     Emptied,

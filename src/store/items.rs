@@ -35,8 +35,14 @@ impl std::ops::AddAssign for Synced {
     }
 }
 
+/// The registry of items with its change log.
 pub trait Items: Send + Sync {
+    /// The item of this number, also when it is gone.
     fn get(&self, pid: Pid) -> Result<Option<Item>>;
+
+    /// The items of these numbers in the order asked for, as of one moment. Numbers that nobody
+    /// has are left out.
+    fn get_many(&self, pids: &[Pid]) -> Result<Vec<Item>>;
 
     /// The live item of that kind and key.
     fn find(&self, kind: Kind, key: &str) -> Result<Option<Item>>;
@@ -44,6 +50,7 @@ pub trait Items: Send + Sync {
     /// Live items of a kind (of every kind with `None`), by pid, starting after `after`.
     fn list(&self, kind: Option<Kind>, after: Option<Pid>, limit: usize) -> Result<Vec<Item>>;
 
+    /// How many live items there are of a kind (of every kind with `None`).
     fn count(&self, kind: Option<Kind>) -> Result<u64>;
 
     /// Records that one item is there with this stamp. Logs a change only when there is one.

@@ -1,10 +1,14 @@
-//! Durable state: one trait per noun, and the databases that keep it.
+//! Durable state: one trait per noun, and the implementations that keep it.
+//!
+//! A trait says what is kept, not in what: files and tables are the business of `sqlite`, `jsonl`
+//! and `folder`. `tests/it/store.rs` runs one suite over every implementation of each trait.
 //!
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
 
 pub mod bookmarks;
 pub mod cards;
+pub mod folder;
 pub mod items;
 pub mod jsonl;
 pub mod pages;
@@ -13,7 +17,9 @@ pub mod prompts;
 pub mod reports;
 pub mod revisions;
 pub mod sqlite;
+pub mod texts;
 pub mod tokens;
+mod url;
 
 use std::sync::Arc;
 
@@ -24,13 +30,16 @@ pub use pages::Pages;
 pub use prompts::Prompts;
 pub use reports::Reports;
 pub use revisions::Revisions;
+pub use texts::Texts;
 pub use tokens::Tokens;
+pub use url::{StoreLimits, StoreUrl, open};
 
-/// Everything durable, whatever database is behind it.
+/// Everything durable but cards and prompts, whose places are configured for themselves.
 #[derive(Clone)]
 pub struct Store {
     pub items: Arc<dyn Items>,
     pub pages: Arc<dyn Pages>,
+    pub texts: Arc<dyn Texts>,
     pub tokens: Arc<dyn Tokens>,
     pub bookmarks: Arc<dyn Bookmarks>,
     pub reports: Arc<dyn Reports>,

@@ -1,7 +1,5 @@
-//! What is known of the files of each vault: where they are, what they were when last read, and
-//! what their frontmatter says. The files themselves are the truth.
-
-use std::path::PathBuf;
+//! What is known of the pages of each vault: where they are, what they were when last read, and
+//! what their frontmatter says. The texts themselves, behind [`Texts`](super::Texts), are the truth.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +7,17 @@ use crate::domain::{Page, Pid, Result, Timestamp};
 
 use super::items::Synced;
 
-/// A folder that this library reads.
+/// A vault that this library reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultRow {
+    /// Unique in the library.
     pub name: String,
-    pub root: PathBuf,
+    /// Where its texts are. Only the implementation of [`Texts`](super::Texts) that reads them
+    /// interprets it; a folder's is its absolute path.
+    pub location: String,
+    /// Whether changes are looked for at intervals, because nobody reports them.
     pub poll: bool,
+    /// When it was last read whole.
     pub seen: Option<Timestamp>,
     /// Why it could not be read at the last look. Its notes stay in the library meanwhile.
     pub problem: Option<VaultProblem>,
@@ -23,10 +26,10 @@ pub struct VaultRow {
 /// Why a vault was not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VaultProblem {
-    /// The folder is not there or cannot be listed; the sentence says why.
+    /// Its location is not there or cannot be listed; the sentence says why.
     Unreadable(String),
-    /// The folder had notes and has none now. Perhaps a drive is not mounted; until a person says
-    /// that the notes are gone, they are not.
+    /// It had notes and has none now. Perhaps a drive is not mounted; until a person says that the
+    /// notes are gone, they are not.
     Empty,
 }
 
@@ -71,25 +74,16 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageChange {
     /// New, changed or moved: `pid` is given when the page is known.
-    Put {
-        pid: Option<Pid>,
-        page: Box<NewPage>,
-    },
-    /// Same content, other time or size on disk: remembered, not logged.
-    Touched {
-        pid: Pid,
-        size: u64,
-        mtime_ns: i64,
-    },
-    Gone {
-        pid: Pid,
-    },
+    Put { pid: Option<Pid>, page: Box<NewPage> },
+    /// Same content, other size or modification time: remembered, not logged.
+    Touched { pid: Pid, size: u64, mtime_ns: i64 },
+    /// It is not there any more.
+    Gone { pid: Pid },
     /// It could not be read for a while and can again: logged, so that the index reads it.
-    Readable {
-        pid: Pid,
-    },
+    Readable { pid: Pid },
 }
 
+/// A page as it was just read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewPage {
     pub vault: String,
@@ -100,13 +94,15 @@ pub struct NewPage {
     pub facts: Facts,
 }
 
+/// Keeps the vaults and what is known of their pages.
 pub trait Pages: Send + Sync {
+    /// Every vault, by name.
     fn vaults(&self) -> Result<Vec<VaultRow>>;
 
-    /// Remembers a vault; a known root keeps its name.
-    fn add_vault(&self, name: &str, root: &std::path::Path, poll: bool) -> Result<VaultRow>;
+    /// Adds a vault. A known location keeps its name; a name that is taken gets a number.
+    fn add_vault(&self, name: &str, location: &str, poll: bool) -> Result<VaultRow>;
 
-    /// Forgets a vault; its pages leave the library, its files stay where they are.
+    /// Forgets a vault; its pages leave the library, its texts stay where they are.
     fn remove_vault(&self, name: &str) -> Result<bool>;
 
     /// Records a look that read the vault.
@@ -115,8 +111,14 @@ pub trait Pages: Send + Sync {
     /// Records a look that could not read the vault, or that nothing is wrong any more.
     fn set_problem(&self, vault: &str, problem: Option<&VaultProblem>) -> Result<()>;
 
+    /// The live page of this number.
     fn get(&self, pid: Pid) -> Result<Option<PageRow>>;
 
+    /// The live pages of these numbers in the order asked for, as of one moment. Others are left
+    /// out.
+    fn get_many(&self, pids: &[Pid]) -> Result<Vec<PageRow>>;
+
+    /// The live page at this path.
     fn find(&self, vault: &str, path: &str) -> Result<Option<PageRow>>;
 
     /// Every live page of a vault, by path.

@@ -98,7 +98,11 @@ pub trait Prompts: Send + Sync {
     /// The prompts that are not the user's own, ordered by name: what everybody may see.
     fn shared(&self) -> Result<Arc<[Arc<Stored>]>>;
 
+    /// The prompt of this name, whoever it belongs to.
     fn find(&self, name: &str) -> Result<Option<Arc<Stored>>>;
+
+    /// The prompts of these names in the order asked for, as of one moment. Others are left out.
+    fn find_many(&self, names: &[&str]) -> Result<Vec<Arc<Stored>>>;
 
     /// Adds prompts as they are, all or none, as one change with one backup. A name that another
     /// prompt of the user's has refuses the whole; the name of a built-in prompt is free, and the

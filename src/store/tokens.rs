@@ -1,21 +1,29 @@
-//! Tokens: who may call over HTTP. The secret itself is never stored.
+//! Tokens: who may call over HTTP. The secret itself is never stored, only its SHA-256.
 
 use crate::domain::{
     Caller, Result, Scope, Timestamp,
     user::{Grant, Role, User},
 };
 
+/// A token as it is kept: without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
+    /// Never given to another token.
     pub id: i64,
+    /// What the owner calls it.
     pub name: String,
+    /// What it allows.
     pub scope: Scope,
+    /// When it was created.
     pub created: Timestamp,
+    /// When it stops being valid by itself.
     pub expires: Option<Timestamp>,
+    /// When the owner revoked it.
     pub revoked: Option<Timestamp>,
 }
 
 impl Token {
+    /// Whether it is neither revoked nor expired.
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
     }
@@ -30,7 +38,9 @@ impl Token {
     }
 }
 
+/// Keeps tokens under the SHA-256 of their secrets.
 pub trait Tokens: Send + Sync {
+    /// Adds a token. Two tokens cannot have the same hash.
     fn create(
         &self,
         name: &str,
@@ -39,8 +49,14 @@ pub trait Tokens: Send + Sync {
         expires: Option<Timestamp>,
     ) -> Result<Token>;
 
-    /// Every token with its hash, so that the caller compares them all in constant time.
-    fn all(&self) -> Result<Vec<(Token, [u8; 32])>>;
+    /// The token whose secret has this SHA-256, valid or not.
+    ///
+    /// A lookup may take longer the more leading bytes match. That reveals nothing of use: who
+    /// can choose the leading bytes of a SHA-256 learns only bytes of a hash, never of a secret.
+    fn find(&self, hash: &[u8; 32]) -> Result<Option<Token>>;
+
+    /// Every token, valid or not, by id.
+    fn all(&self) -> Result<Vec<Token>>;
 
     /// False when there is no such token, or it was revoked before.
     fn revoke(&self, id: i64) -> Result<bool>;

@@ -27,7 +27,7 @@ use crate::{
     },
     store::{
         Items,
-        cards::{CardPage, CardQuery, Cards, Flag, Images, no_such_card},
+        cards::{CardPage, CardQuery, Cards, Flag, Images, Version, no_such_card},
         items::{Item, Synced},
         revisions::{Actor, NewChange},
         sqlite::cards::{CardFile, LOCK_WAIT, SqliteCards},
@@ -58,7 +58,7 @@ struct State {
     /// The fault that was logged last.
     logged_fault: Option<String>,
     /// The state of the database that the registry shows; `None` when they must be compared.
-    seen: Option<i64>,
+    seen: Option<Version>,
 }
 
 impl CardRoom {
@@ -135,7 +135,7 @@ impl CardRoom {
             return Ok(Synced::default());
         }
         let cards = self.store()?;
-        let version = cards.data_version()?;
+        let version = cards.version()?;
         if self.state().seen == Some(version) {
             return Ok(Synced::default());
         }

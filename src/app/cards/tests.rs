@@ -19,7 +19,7 @@ fn room() -> (tempfile::TempDir, CardRoom) {
 }
 
 fn room_in(config: &Config) -> CardRoom {
-    let store = store::sqlite::open(&config.data, 1).unwrap();
+    let store = store::open(&config.data.as_path().into(), store::StoreLimits::default()).unwrap();
     CardRoom::new(config, store.items, Journal::new(&config.history, store.revisions))
 }
 

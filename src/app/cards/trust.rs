@@ -90,8 +90,7 @@ impl CardRoom {
 
     /// The outcome of the check of the file's structure, made once for each file.
     fn structure(&self, cards: &dyn Cards) -> Result<Option<String>> {
-        // The generation: the part of the version that changes with the file.
-        let file = cards.data_version()? >> 32;
+        let file = cards.version()?.place;
         if let Some((checked, found)) = &self.state().checked
             && *checked == file
         {

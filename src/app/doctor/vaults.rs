@@ -70,7 +70,7 @@ impl App {
 }
 
 fn unreadable(vault: &VaultRow) -> Option<Finding> {
-    let (name, root) = (&vault.name, vault.root.display());
+    let (name, root) = (&vault.name, vault.folder().display());
     match &vault.problem {
         Some(VaultProblem::Empty) => Some(Finding::wrong(
             format!(
@@ -86,7 +86,7 @@ fn unreadable(vault: &VaultRow) -> Option<Finding> {
                 "mount or restore {root} or make it readable (its notes stay in the library as they were), or end it with `notewell vault remove {name}`"
             ),
         )),
-        None if !vault.root.is_dir() => Some(Finding::wrong(
+        None if !vault.folder().is_dir() => Some(Finding::wrong(
             format!("the folder of the vault `{name}` is not there: {root}"),
             format!(
                 "mount or restore it (its notes stay in the library as they were), or end it with `notewell vault remove {name}`"
@@ -99,8 +99,10 @@ fn unreadable(vault: &VaultRow) -> Option<Finding> {
 fn nested(vault: &VaultRow, vaults: &[VaultRow]) -> Option<Finding> {
     let around = vaults
         .iter()
-        .filter(|other| other.root != vault.root && vault.root.starts_with(&other.root))
-        .max_by_key(|other| other.root.components().count())?;
+        .filter(|other| {
+            other.folder() != vault.folder() && vault.folder().starts_with(other.folder())
+        })
+        .max_by_key(|other| other.folder().components().count())?;
     Some(Finding::note(
         format!("the vault `{}` lies inside the vault `{}`", vault.name, around.name),
         format!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::spot::split_key;
 use crate::{
-    app::{App, vaults::new_page},
+    app::App,
     domain::{Error, Kind, Result, VaultPath},
     store::{
         pages::{PageChange, VaultRow},
@@ -134,7 +134,7 @@ impl App {
     pub(super) fn page_file(&self, key: &str) -> Result<PageFile> {
         let (vault, path) = split_key(key)?;
         let vault = self.known_vault(vault)?;
-        let file = vault::file_for_writing(&vault.root, &path)?;
+        let file = vault::file_for_writing(vault.folder(), &path)?;
         Ok(PageFile { vault, path, file })
     }
 
@@ -149,12 +149,13 @@ impl App {
             if revision.pid.is_none() {
                 revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
             }
-            let hidden =
-                at.path.as_str().starts_with(TRASH) || vault::is_ignored(&at.vault.root, &at.path);
+            let hidden = at.path.as_str().starts_with(TRASH)
+                || vault::is_ignored(at.vault.folder(), &at.path);
             match revision.after.as_deref().filter(|_| !hidden) {
                 Some(after) => {
                     let Some(file) = written(&at, after) else { continue };
-                    let page = Box::new(new_page(&at.vault.name, &at.path, &file));
+                    let page = self.sources.new_page(&at.vault.name, &at.path, &file, true);
+                    let page = Box::new(page);
                     changes.push(PageChange::Put { pid: revision.pid, page });
                 }
                 None => changes.extend(revision.pid.map(|pid| PageChange::Gone { pid })),

@@ -139,7 +139,7 @@ impl App {
                 number => format!("{TRASH}{stem} {number}.md"),
             };
             let path = VaultPath::parse(&name)?;
-            if vault::locate(&spot.vault.root, &path).symlink_metadata().is_err() {
+            if vault::locate(spot.vault.folder(), &path).symlink_metadata().is_err() {
                 return Ok(path);
             }
         }
@@ -156,7 +156,7 @@ impl App {
     ) -> Result<(Vec<Revision>, Vec<RewrittenLinks>)> {
         let pages = self.sources.store.pages.of_vault(&spot.vault.name)?;
         let title = Note::parse(&current.text, to.stem()).title;
-        let root = &spot.vault.root;
+        let root = spot.vault.folder();
         let relink = spot.pid.and_then(|pid| Relink::new(&pages, pid, to, &title));
         let Some(relink) = relink else {
             // The library does not know the note, so that no link leads there.

@@ -103,8 +103,8 @@ impl App {
     fn state(&self, revision: &Revision) -> Result<State> {
         let content = |key: &str| -> Result<Option<Vec<u8>>> {
             let (vault, path) = split_key(key)?;
-            let root = self.known_vault(vault)?.root;
-            Ok(std::fs::read(vault::locate(&root, &path)).ok())
+            let row = self.known_vault(vault)?;
+            Ok(std::fs::read(vault::locate(row.folder(), &path)).ok())
         };
         let from = content(&revision.key)?;
         let Some(moved_to) = &revision.moved_to else {

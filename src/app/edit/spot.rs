@@ -84,7 +84,7 @@ impl App {
             )));
         }
         let vault = self.known_vault(&row.vault)?;
-        let file = vault::file_for_writing(&vault.root, &page)?;
+        let file = vault::file_for_writing(vault.folder(), &page)?;
         Ok(Spot { vault, path: page, file, pid: Some(row.pid), template: None })
     }
 
@@ -107,11 +107,11 @@ impl App {
     }
 
     fn spot_at(&self, vault: VaultRow, path: VaultPath, template: Option<String>) -> Result<Spot> {
-        let file = vault::file_for_writing(&vault.root, &path)?;
+        let file = vault::file_for_writing(vault.folder(), &path)?;
         let inner = self.sources.store.pages.vaults()?.into_iter().find(|other| {
-            other.root != vault.root
-                && other.root.starts_with(&vault.root)
-                && file.starts_with(&other.root)
+            other.folder() != vault.folder()
+                && other.folder().starts_with(vault.folder())
+                && file.starts_with(other.folder())
         });
         if let Some(inner) = inner {
             return Err(Error::invalid_params(format!(
@@ -148,7 +148,7 @@ impl App {
     fn today(&self, path: &str) -> Result<Option<Spot>> {
         let Some(before) = path.strip_suffix(TODAY) else { return Ok(None) };
         let vaults = self.sources.store.pages.vaults()?;
-        let with_settings = |vault: &&VaultRow| vault.root.join(".obsidian").is_dir();
+        let with_settings = |vault: &&VaultRow| vault.folder().join(".obsidian").is_dir();
         let vault = match (before.strip_suffix('/'), vaults.as_slice()) {
             (Some(name), _) => vaults.iter().find(|vault| vault.name == name),
             (None, _) if !before.is_empty() => return Ok(None),
@@ -167,7 +167,7 @@ impl App {
             }));
         };
         let limit = self.sources.config.limits.note_bytes;
-        let Daily { path, text } = vault::daily(&vault.root, &jiff::Zoned::now(), limit)?;
+        let Daily { path, text } = vault::daily(vault.folder(), &jiff::Zoned::now(), limit)?;
         self.spot_at(vault.clone(), path, Some(text)).map(Some)
     }
 

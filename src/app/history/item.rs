@@ -88,12 +88,12 @@ impl App {
         let (vault, path) = key
             .split_once('/')
             .ok_or_else(|| Error::internal(format!("`{key}` names no vault and path")))?;
-        let row = self.sources.vault(vault)?.filter(|row| row.root.is_dir()).ok_or_else(|| {
+        let row = self.sources.vault(vault)?.filter(|row| row.folder().is_dir()).ok_or_else(|| {
             Error::invalid_request(format!(
                 "the vault `{vault}` is not there, so nothing was changed; mount its folder, or add it again with `notewell vault add`"
             ))
         })?;
-        let file = vault::locate(&row.root, &VaultPath::parse(path)?);
+        let file = vault::locate(row.folder(), &VaultPath::parse(path)?);
         match std::fs::read(&file) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

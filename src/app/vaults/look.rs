@@ -78,7 +78,7 @@ impl Sources {
     /// Looks at the paths that a watcher named. The rules of a whole look hold for them too.
     pub fn sync_paths(&self, row: &VaultRow, paths: &[PathBuf]) -> Result<Synced> {
         let is_large = |path: &&PathBuf| {
-            let metadata = row.root.join(path).symlink_metadata();
+            let metadata = row.folder().join(path).symlink_metadata();
             metadata.is_ok_and(|metadata| metadata.len() > LARGE)
         };
         let (large, small): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_large);
@@ -112,7 +112,7 @@ impl Sources {
 
     /// Lists a vault; one that cannot be listed is recorded as such.
     fn list(&self, row: &VaultRow, scope: &Scope) -> Result<Walk> {
-        let walk = vault::walk(&row.root, scope);
+        let walk = vault::walk(row.folder(), scope);
         if let Err(error) = &walk {
             let why = VaultProblem::Unreadable(error.message.clone());
             self.store.pages.set_problem(&row.name, Some(&why))?;
@@ -123,9 +123,15 @@ impl Sources {
     /// What of the folder is this vault's: all but the vaults inside it, which own their notes.
     fn scope(&self, row: &VaultRow) -> Result<Scope> {
         let vaults = self.store.pages.vaults()?;
-        let inside = |other: &VaultRow| other.root != row.root && other.root.starts_with(&row.root);
+        let inside = |other: &VaultRow| {
+            other.folder() != row.folder() && other.folder().starts_with(row.folder())
+        };
         Ok(Scope {
-            without: vaults.into_iter().filter(inside).map(|other| other.root).collect(),
+            without: vaults
+                .into_iter()
+                .filter(inside)
+                .map(|other| other.folder().to_path_buf())
+                .collect(),
             ..Scope::whole(self.config.limits.note_bytes)
         })
     }
@@ -194,6 +200,9 @@ impl Sources {
             match fate {
                 Fate::Same { pid, seen, touched } => {
                     let path = files[seen].path.as_str();
+                    if fresh.contains_key(path) {
+                        self.parsed.forget(&row.name, path);
+                    }
                     if touched {
                         let Stamp { size, mtime_ns } = files[seen].stamp;
                         changes.push(PageChange::Touched { pid, size, mtime_ns });
@@ -245,7 +254,7 @@ impl Sources {
         for page in self.store.pages.with_content(&look.row.name, &appeared)? {
             let place = match listed.get(page.path.as_str()) {
                 Some(file) => file.to_path_buf(),
-                None => vault::locate(&look.row.root, &page.facts.page.path),
+                None => vault::locate(look.row.folder(), &page.facts.page.path),
             };
             if !is_absent(&place) {
                 continue;
@@ -271,7 +280,7 @@ impl Sources {
     ) -> Result<NewPage> {
         match fresh.remove(file.path.as_str()) {
             Some(page) => Ok(page),
-            None => self.read_page(row, file).map_err(|reason| {
+            None => self.read_page(row, file, true).map_err(|reason| {
                 Error::internal(format!("could not read `{}`: {reason}", file.path))
             }),
         }

@@ -1,9 +1,11 @@
 //! The vaults of a library: which folders it reads, and where their files are.
 
 mod look;
+mod parsed;
 mod reading;
 
-pub(super) use reading::new_page;
+pub use parsed::ParsedPages;
+pub(super) use reading::parse_page;
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ use super::{
 use crate::{
     domain::{Error, Kind, Result},
     store::pages::{PageRow, VaultProblem, VaultRow},
-    vault::{self, TextFile},
+    vault::TextFile,
 };
 
 /// What a person does who has no notes in the library yet.
@@ -34,7 +36,7 @@ impl Sources {
         }
         let mut vaults = self.store.pages.vaults()?;
         // The outer of two first: what it loses to the inner one keeps its number there.
-        vaults.sort_by_key(|vault| vault.root.components().count());
+        vaults.sort_by_key(|vault| vault.folder().components().count());
         Ok(vaults)
     }
 
@@ -45,7 +47,7 @@ impl Sources {
         let real = folder.parent().and_then(|above| above.canonicalize().ok());
         let real = real.zip(folder.file_name()).map(|(above, name)| above.join(name));
         let vaults = self.store.pages.vaults()?;
-        Ok(vaults.iter().any(|row| row.root == folder || Some(&row.root) == real.as_ref()))
+        Ok(vaults.iter().any(|row| row.folder() == folder || Some(row.folder()) == real.as_deref()))
     }
 
     /// Remembers a folder from now on.
@@ -68,7 +70,7 @@ impl Sources {
             }
             Some(name) => name.into(),
         };
-        self.store.pages.add_vault(&name.replace('/', "-"), &root, poll)
+        self.store.pages.add_vault(&name.replace('/', "-"), &root.to_string_lossy(), poll)
     }
 
     /// A vault by its name.
@@ -79,20 +81,26 @@ impl Sources {
     /// Where the files of a vault are.
     pub fn root(&self, vault: &str) -> Result<PathBuf> {
         self.vault(vault)?
-            .map(|row| row.root)
+            .map(|row| row.folder().to_path_buf())
             .ok_or_else(|| Error::internal(format!("the vault `{vault}` is not known any more")))
     }
 
-    /// The text of a page as it is on disk now.
+    /// The text of a page as it is now.
     pub fn page_text(&self, row: &PageRow) -> Result<TextFile> {
         let path = &row.facts.page.path;
-        let file = vault::locate(&self.root(&row.vault)?, path);
-        vault::read(&file, self.config.limits.note_bytes).map_err(|reason| {
+        self.store.texts.read(&row.vault, path)?.map_err(|reason| {
             Error::outside(format!(
                 "the note `{path}` of the vault `{}`: {reason}; `search` still finds what was read of it before, and `notewell doctor` says what to do",
                 row.vault
             ))
         })
+    }
+}
+
+impl VaultRow {
+    /// The folder that holds the vault's files.
+    pub fn folder(&self) -> &Path {
+        Path::new(&self.location)
     }
 }
 
@@ -103,11 +111,11 @@ impl VaultProblem {
         match self {
             Self::Unreadable(why) => format!(
                 "the vault `{name}` cannot be read now ({why}); its notes are as they were when it was last read. Mount or restore `{}`, or end it with `notewell vault remove {name}`",
-                vault.root.display()
+                vault.folder().display()
             ),
             Self::Empty => format!(
                 "the vault `{name}` had notes and its folder `{}` is empty now; they are kept as they were. Mount or restore the folder, or, if they are gone for good, run `notewell vault rescan --accept-empty {name}`",
-                vault.root.display()
+                vault.folder().display()
             ),
         }
     }

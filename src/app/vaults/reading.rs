@@ -9,15 +9,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::ParsedPages;
 use crate::{
     app::Sources,
-    domain::{Progress, VaultPath},
+    domain::{Page, Progress, VaultPath},
+    markdown::Note,
     store::pages::{Facts, NewPage, VaultRow},
+    telemetry::metric,
     vault::{self, Found, Reason, TextFile},
 };
 
 /// Headings that an overview of a note shows.
-const TOC: usize = 30;
+const MAX_TOC: usize = 30;
 
 /// A note that takes longer than this to read is named by `doctor`.
 const SLOW: Duration = Duration::from_secs(1);
@@ -34,6 +37,8 @@ impl Sources {
         if which.is_empty() {
             return HashMap::new();
         }
+        let bytes = which.iter().map(|at| files[*at].stamp.size).sum();
+        let keep = ParsedPages::has_room_for(which.len(), bytes);
         let next = AtomicUsize::new(0);
         let pages = Mutex::new(HashMap::with_capacity(which.len()));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -43,7 +48,7 @@ impl Sources {
                     loop {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(&file) = which.get(at) else { return };
-                        let page = self.read_page(row, &files[file]);
+                        let page = self.read_page(row, &files[file], keep);
                         pages.lock().unwrap_or_else(PoisonError::into_inner).insert(file, page);
                         if at.is_multiple_of(256) {
                             progress.report(at as u64, Some(which.len() as u64), "reading notes");
@@ -55,37 +60,60 @@ impl Sources {
         pages.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn read_page(&self, row: &VaultRow, file: &Found) -> Result<NewPage, Reason> {
+    /// Reads and parses one file. With `keep`, the parsed note waits for the index.
+    pub(super) fn read_page(
+        &self,
+        row: &VaultRow,
+        file: &Found,
+        keep: bool,
+    ) -> Result<NewPage, Reason> {
         let started = Instant::now();
         let read = vault::read(&file.file, self.config.limits.note_bytes)?;
-        let mut page = new_page(&row.name, &file.path, &read);
+        let mut page = self.new_page(&row.name, &file.path, &read, keep);
         let took = started.elapsed();
         page.facts.slow_ms =
             (took > SLOW).then(|| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         Ok(page)
     }
+
+    /// A page as the registry keeps it, from its text. With `keep`, the parsed note waits for the
+    /// index.
+    pub(in crate::app) fn new_page(
+        &self,
+        vault: &str,
+        path: &VaultPath,
+        file: &TextFile,
+        keep: bool,
+    ) -> NewPage {
+        let (page, note) = parse_page(vault, path, &file.text);
+        let mut links: Vec<String> = note
+            .links()
+            .iter()
+            .filter_map(|link| link.target())
+            .map(|target| target.path)
+            .filter(|path| !path.is_empty())
+            .collect();
+        links.sort();
+        links.dedup();
+        let outline = &note.outline;
+        let toc =
+            outline.children(outline.root()).take(MAX_TOC).map(|s| s.address.clone()).collect();
+        if keep && page.searchable {
+            self.parsed.keep(vault, path.as_str(), file.hash, note, file.text.len());
+        }
+        NewPage {
+            vault: vault.to_owned(),
+            path: path.as_str().to_owned(),
+            size: file.stamp.size,
+            mtime_ns: file.stamp.mtime_ns,
+            hash: file.hash,
+            facts: Facts { page, links, toc, slow_ms: None },
+        }
+    }
 }
 
-/// A page as the registry keeps it, from its text.
-pub fn new_page(vault: &str, path: &VaultPath, file: &TextFile) -> NewPage {
-    let (page, note) = vault::page(vault, path, &file.text);
-    let mut links: Vec<String> = note
-        .links()
-        .iter()
-        .filter_map(|link| link.target())
-        .map(|target| target.path)
-        .filter(|path| !path.is_empty())
-        .collect();
-    links.sort();
-    links.dedup();
-    let outline = &note.outline;
-    let toc = outline.children(outline.root()).take(TOC).map(|s| s.address.clone()).collect();
-    NewPage {
-        vault: vault.to_owned(),
-        path: path.as_str().to_owned(),
-        size: file.stamp.size,
-        mtime_ns: file.stamp.mtime_ns,
-        hash: file.hash,
-        facts: Facts { page, links, toc, slow_ms: None },
-    }
+/// Parses a note and counts it.
+pub(in crate::app) fn parse_page(vault: &str, path: &VaultPath, text: &str) -> (Page, Note) {
+    metrics::counter!(metric::PAGES_PARSED).increment(1);
+    vault::page(vault, path, text)
 }

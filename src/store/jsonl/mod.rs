@@ -297,6 +297,11 @@ impl Prompts for JsonlPrompts {
         Ok(self.now()?.find(name))
     }
 
+    fn find_many(&self, names: &[&str]) -> Result<Vec<Arc<Stored>>> {
+        let snapshot = self.now()?;
+        Ok(names.iter().filter_map(|name| snapshot.find(name)).collect())
+    }
+
     fn add(&self, prompts: Vec<Prompt>) -> Result<()> {
         if prompts.is_empty() {
             return Ok(());

@@ -55,6 +55,18 @@ impl Bookmarks for Sqlite {
         self.read(|db| by_pid(db, pid))
     }
 
+    fn get_many(&self, pids: &[Pid]) -> Result<Vec<(Pid, Bookmark)>> {
+        self.read_many(
+            pids,
+            |wanted| {
+                format!(
+                    "SELECT b.pid, b.body FROM {wanted} JOIN bookmarks b ON b.pid = wanted.value"
+                )
+            },
+            read,
+        )
+    }
+
     fn find(&self, id: &str) -> Result<Option<(Pid, Bookmark)>> {
         self.read(|db| by_id(db, id))
     }

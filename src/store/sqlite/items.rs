@@ -8,15 +8,23 @@ use crate::{
     store::items::{Item, Items, Synced},
 };
 
-const COLUMNS: &str = "pid, kind, key, stamp, gone";
+const COLUMNS: &str = "i.pid, i.kind, i.key, i.stamp, i.gone";
 
 impl Items for Sqlite {
     fn get(&self, pid: Pid) -> Result<Option<Item>> {
         self.read(|db| {
-            db.prepare_cached(&format!("SELECT {COLUMNS} FROM items WHERE pid = ?1"))?
+            db.prepare_cached(&format!("SELECT {COLUMNS} FROM items i WHERE pid = ?1"))?
                 .query_row([pid.0], item)
                 .optional()
         })
+    }
+
+    fn get_many(&self, pids: &[Pid]) -> Result<Vec<Item>> {
+        self.read_many(
+            pids,
+            |wanted| format!("SELECT {COLUMNS} FROM {wanted} JOIN items i ON i.pid = wanted.value"),
+            item,
+        )
     }
 
     fn find(&self, kind: Kind, key: &str) -> Result<Option<Item>> {
@@ -26,8 +34,8 @@ impl Items for Sqlite {
     fn list(&self, kind: Option<Kind>, after: Option<Pid>, limit: usize) -> Result<Vec<Item>> {
         self.read(|db| {
             db.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM items
-                 WHERE gone = 0 AND pid > ?1 AND (?2 IS NULL OR kind = ?2) ORDER BY pid LIMIT ?3"
+                "SELECT {COLUMNS} FROM items i
+                 WHERE i.gone = 0 AND i.pid > ?1 AND (?2 IS NULL OR i.kind = ?2) ORDER BY i.pid LIMIT ?3"
             ))?
             .query_map(
                 params![after.map_or(0, |pid| pid.0), kind.map(Kind::as_str), limit as i64],
@@ -119,7 +127,7 @@ fn live(db: &Connection, kind: Kind) -> rusqlite::Result<HashMap<String, i64>> {
 }
 
 pub(super) fn lookup(db: &Connection, kind: Kind, key: &str) -> rusqlite::Result<Option<Item>> {
-    db.prepare_cached(&format!("SELECT {COLUMNS} FROM items WHERE kind = ?1 AND key = ?2"))?
+    db.prepare_cached(&format!("SELECT {COLUMNS} FROM items i WHERE kind = ?1 AND key = ?2"))?
         .query_row(params![kind.as_str(), key], item)
         .optional()
 }

@@ -13,15 +13,14 @@ mod tokens;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
 pub use fault::quick_check;
 
-use super::Store;
-use crate::domain::Result;
+use crate::domain::{Pid, Result};
 
 /// How messages call the file.
 const DATABASE: &str = "the library's database";
@@ -46,23 +45,6 @@ pub struct Sqlite {
     turn: Mutex<()>,
 }
 
-/// Opens the library in a data directory, making or migrating it as needed.
-/// Up to `readers` connections are kept for reading.
-pub fn open(data: &Path, readers: usize) -> Result<Store> {
-    super::private::make_private(data)?;
-    let mut database = Sqlite::open(&data.join("notewell.db"))?;
-    database.max_readers = readers;
-    let database = Arc::new(database);
-    Ok(Store {
-        items: database.clone(),
-        pages: database.clone(),
-        tokens: database.clone(),
-        bookmarks: database.clone(),
-        reports: database.clone(),
-        revisions: database,
-    })
-}
-
 impl Sqlite {
     pub fn open(path: &Path) -> Result<Self> {
         let writer = opening::open(path)?;
@@ -74,6 +56,12 @@ impl Sqlite {
             max_readers: 1,
             turn: Mutex::default(),
         })
+    }
+
+    /// Keeps up to `readers` connections for reading.
+    pub fn with_readers(mut self, readers: usize) -> Self {
+        self.max_readers = readers;
+        self
     }
 
     /// Runs one write transaction: durable when this returns.
@@ -98,6 +86,26 @@ impl Sqlite {
             readers.push(connection);
         }
         value
+    }
+
+    /// Reads the rows of `pids` with one statement, in the order asked for. `select` begins the
+    /// statement, given the table of wanted numbers (`wanted.value`) to join with.
+    fn read_many<T>(
+        &self,
+        pids: &[Pid],
+        select: impl FnOnce(&str) -> String,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        if pids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let numbers: Vec<String> = pids.iter().map(|pid| pid.0.to_string()).collect();
+        let statement = select("json_each(?1) wanted") + " ORDER BY wanted.key";
+        self.read(|db| {
+            db.prepare_cached(&statement)?
+                .query_map([format!("[{}]", numbers.join(","))], row)?
+                .collect()
+        })
     }
 
     fn take_reader(&self) -> Result<Connection> {

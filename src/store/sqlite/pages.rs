@@ -1,7 +1,4 @@
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-};
+use std::collections::HashSet;
 
 use rusqlite::{OptionalExtension, Row, Transaction, params, types::Type};
 
@@ -31,11 +28,10 @@ impl Pages for Sqlite {
         })
     }
 
-    fn add_vault(&self, name: &str, root: &Path, poll: bool) -> Result<VaultRow> {
-        let text = root.to_string_lossy().into_owned();
+    fn add_vault(&self, name: &str, location: &str, poll: bool) -> Result<VaultRow> {
         self.write(|tx| {
             let known = tx
-                .query_row("SELECT name FROM vaults WHERE root = ?1", [&text], |row| {
+                .query_row("SELECT name FROM vaults WHERE root = ?1", [location], |row| {
                     row.get::<_, String>(0)
                 })
                 .optional()?;
@@ -47,10 +43,10 @@ impl Pages for Sqlite {
                 )?,
                 None => tx.execute(
                     "INSERT INTO vaults (name, root, poll) VALUES (?1, ?2, ?3)",
-                    params![free_name(tx, name)?, text, poll],
+                    params![free_name(tx, name)?, location, poll],
                 )?,
             };
-            tx.query_row(&format!("SELECT {VAULT} FROM vaults WHERE root = ?1"), [&text], vault)
+            tx.query_row(&format!("SELECT {VAULT} FROM vaults WHERE root = ?1"), [location], vault)
         })
     }
 
@@ -100,6 +96,14 @@ impl Pages for Sqlite {
                 .query_row([pid.0], page)
                 .optional()
         })
+    }
+
+    fn get_many(&self, pids: &[Pid]) -> Result<Vec<PageRow>> {
+        self.read_many(
+            pids,
+            |wanted| format!("SELECT {COLUMNS} FROM {wanted} JOIN pages p ON p.pid = wanted.value"),
+            page,
+        )
     }
 
     fn find(&self, vault: &str, path: &str) -> Result<Option<PageRow>> {
@@ -339,7 +343,7 @@ fn free_name(tx: &Transaction<'_>, wanted: &str) -> rusqlite::Result<String> {
 fn vault(row: &Row<'_>) -> rusqlite::Result<VaultRow> {
     Ok(VaultRow {
         name: row.get(0)?,
-        root: PathBuf::from(row.get::<_, String>(1)?),
+        location: row.get(1)?,
         poll: row.get(2)?,
         seen: row.get::<_, Option<i64>>(3)?.map(Timestamp),
         problem: row.get::<_, Option<String>>(4)?.map(|text| match text.as_str() {

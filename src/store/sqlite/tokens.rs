@@ -1,10 +1,12 @@
-use rusqlite::{Row, params, types::Type};
+use rusqlite::{OptionalExtension, Row, params, types::Type};
 
 use super::Sqlite;
 use crate::{
     domain::{Error, Result, Scope, Timestamp},
     store::tokens::{Token, Tokens},
 };
+
+const COLUMNS: &str = "id, name, scope, created, expires, revoked";
 
 impl Tokens for Sqlite {
     fn create(
@@ -31,13 +33,19 @@ impl Tokens for Sqlite {
         })
     }
 
-    fn all(&self) -> Result<Vec<(Token, [u8; 32])>> {
+    fn find(&self, hash: &[u8; 32]) -> Result<Option<Token>> {
         self.read(|db| {
-            db.prepare_cached(
-                "SELECT id, name, scope, created, expires, revoked, hash FROM tokens ORDER BY id",
-            )?
-            .query_map([], |row| Ok((token(row)?, row.get(6)?)))?
-            .collect()
+            db.prepare_cached(&format!("SELECT {COLUMNS} FROM tokens WHERE hash = ?1"))?
+                .query_row([hash], token)
+                .optional()
+        })
+    }
+
+    fn all(&self) -> Result<Vec<Token>> {
+        self.read(|db| {
+            db.prepare_cached(&format!("SELECT {COLUMNS} FROM tokens ORDER BY id"))?
+                .query_map([], token)?
+                .collect()
         })
     }
 

@@ -18,7 +18,7 @@ mod write;
 use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -39,7 +39,8 @@ use crate::{
         card::{CardChange, NewCard},
     },
     store::cards::{
-        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, no_such_card,
+        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, Version,
+        no_such_card,
     },
 };
 
@@ -187,6 +188,20 @@ impl Inner {
             .optional()
     }
 
+    fn get_many(&self, ids: &[&str], images: Images) -> rusqlite::Result<Vec<Card>> {
+        let columns = self.layout.select(images == Images::Bytes);
+        let wanted = serde_json::Value::from(ids).to_string();
+        let cards: HashMap<String, Card> = self
+            .connection
+            .prepare_cached(&format!(
+                r#"SELECT {columns} FROM "Note" WHERE "id" IN (SELECT value FROM json_each(?1))"#
+            ))?
+            .query_map([wanted], row::read)?
+            .map(|card| card.map(|card| (card.id.clone(), card)))
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(ids.iter().filter_map(|id| cards.get(*id).cloned()).collect())
+    }
+
     /// Runs one write transaction. What it returns is on the disk.
     fn write<T>(&mut self, what: &str, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let before = self.connection.total_changes();
@@ -273,10 +288,6 @@ fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 impl Cards for SqliteCards {
-    fn path(&self) -> PathBuf {
-        self.file.path.clone()
-    }
-
     fn draft(&self, new: NewCard) -> Result<Card> {
         new.check()?;
         Ok(new.into_card(cuid::new_id()?, Timestamp::now()))
@@ -291,6 +302,10 @@ impl Cards for SqliteCards {
 
     fn get(&self, id: &str, images: Images) -> Result<Option<Card>> {
         self.lock()?.get(id, images).map_err(|error| fail(error, "read the card"))
+    }
+
+    fn get_many(&self, ids: &[&str], images: Images) -> Result<Vec<Card>> {
+        self.lock()?.get_many(ids, images).map_err(|error| fail(error, "read the cards"))
     }
 
     fn list(&self, query: &CardQuery) -> Result<CardPage> {
@@ -380,11 +395,10 @@ impl Cards for SqliteCards {
             .map_err(|error| fail(error, "read the card"))
     }
 
-    fn data_version(&self) -> Result<i64> {
+    fn version(&self) -> Result<Version> {
         let inner = self.lock()?;
         data_version(&inner.connection)
-            // SQLite's number has 32 bits.
-            .map(|version| inner.generation << 32 | (version & 0xffff_ffff))
+            .map(|change| Version { place: inner.generation, change })
             .map_err(|error| fail(error, "read it"))
     }
 

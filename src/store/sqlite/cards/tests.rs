@@ -1,6 +1,6 @@
 //! The store over a file of ours and over one that Prisma might have made.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use rusqlite::types::Value;
 use serde_json::json;
@@ -209,7 +209,7 @@ fn a_page_of_large_cards_ends_early_and_goes_on() {
 fn another_connection_is_seen_and_nothing_is_lost() {
     let (folder, cards) = own();
     let made = cards.create(text("first")).unwrap();
-    let before = (cards.data_version().unwrap(), cards.stamps().unwrap());
+    let before = (cards.version().unwrap(), cards.stamps().unwrap());
     let other = SqliteCards::open_own(&folder.path().join("cards.db")).unwrap();
     // Their change to one field, ours to another: both stay.
     other
@@ -227,7 +227,7 @@ fn another_connection_is_seen_and_nothing_is_lost() {
     let error = other.update(&made.id, stale.clone()).unwrap_err();
     assert_eq!(error.code.json_rpc(), -32600);
     other.update(&made.id, CardChange { if_updated_at: after.updated_at, ..stale }).unwrap();
-    assert_ne!(cards.data_version().unwrap(), before.0);
+    assert_ne!(cards.version().unwrap(), before.0);
     assert_ne!(cards.stamps().unwrap(), before.1);
     assert_eq!(search(&cards, "THIRD"), ["third"]);
     // A change that leaves `updatedAt` alone is a change too.

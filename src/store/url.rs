@@ -1,0 +1,107 @@
+//! Where a library's durable state is, and opening it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{Store, folder::FolderTexts, private, sqlite::Sqlite};
+use crate::domain::{Error, Result};
+
+/// The address of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// `sqlite:DIR`, or only `DIR`: the file `notewell.db` of a directory.
+    Sqlite(PathBuf),
+}
+
+impl StoreUrl {
+    /// Reads an address. A word of two letters or more before a colon is a scheme; a directory
+    /// whose name looks like that is written as `./NAME` or `sqlite:NAME`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let is_scheme = |word: &str| {
+            word.len() > 1
+                && word.starts_with(|c: char| c.is_ascii_alphabetic())
+                && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        };
+        let (scheme, place) = match text.split_once(':') {
+            Some((scheme, place)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), place),
+            _ => ("sqlite".to_owned(), text),
+        };
+        match scheme.as_str() {
+            "sqlite" if place.is_empty() => Err(Error::invalid_params(format!(
+                "the store `{text}` names no directory; write `sqlite:DIR`"
+            ))),
+            "sqlite" => Ok(Self::Sqlite(PathBuf::from(place))),
+            _ => Err(Error::invalid_params(format!(
+                "the store `{text}` has the scheme `{scheme}`, and only `sqlite:DIR` or a directory can be opened"
+            ))),
+        }
+    }
+}
+
+impl From<&Path> for StoreUrl {
+    fn from(directory: &Path) -> Self {
+        Self::Sqlite(directory.to_path_buf())
+    }
+}
+
+/// What a store may use.
+#[derive(Debug, Clone, Copy)]
+pub struct StoreLimits {
+    /// Larger texts of pages are not read.
+    pub text_bytes: u64,
+    /// Connections that are kept for reading.
+    pub readers: usize,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        Self { text_bytes: 16 << 20, readers: 4 }
+    }
+}
+
+/// Opens a store, making or migrating it as needed.
+pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
+    match url {
+        StoreUrl::Sqlite(directory) => {
+            private::make_private(directory)?;
+            let database = Sqlite::open(&directory.join("notewell.db"))?;
+            let database = Arc::new(database.with_readers(limits.readers));
+            Ok(Store {
+                items: database.clone(),
+                pages: database.clone(),
+                texts: Arc::new(FolderTexts::new(database.clone(), limits.text_bytes)),
+                tokens: database.clone(),
+                bookmarks: database.clone(),
+                reports: database.clone(),
+                revisions: database,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_directory_or_names_its_scheme() {
+        let sqlite = |path: &str| StoreUrl::Sqlite(PathBuf::from(path));
+        for (text, expected) in [
+            ("/srv/данные", sqlite("/srv/данные")),
+            ("ノート", sqlite("ノート")),
+            ("sqlite:data", sqlite("data")),
+            ("SQLite:/srv/a:b", sqlite("/srv/a:b")),
+            ("./a:b", sqlite("./a:b")),
+            ("C:\\data", sqlite("C:\\data")),
+        ] {
+            assert_eq!(StoreUrl::parse(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "sqlite:"] {
+            assert!(StoreUrl::parse(text).unwrap_err().message.contains("names no directory"));
+        }
+        let error = StoreUrl::parse("postgres://localhost/notes").unwrap_err();
+        assert!(error.message.contains("`postgres`") && error.message.contains("sqlite:DIR"));
+    }
+}
