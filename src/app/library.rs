@@ -1,12 +1,14 @@
-//! All pages at a glance: which links lead where, and who links to whom. Built when first needed
-//! after a change, and kept until the next one.
+//! All pages at a glance: which links lead where, and who links to whom. Built when first needed,
+//! and brought up to date by the pages that changed since (`follow`).
 //!
 //! There is one of every page, one of the pages that everybody may see, and one for each author whose
 //! address was called lately. A page that a request does not see is no target in its library, no
 //! backlink, and takes no name.
 
+mod follow;
+
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -18,16 +20,36 @@ use crate::{
     domain::{Author, Pid, Result, VaultPath},
     markdown::outline::likeness,
     store::pages::PageRow,
+    telemetry::metric,
     vault::LinkIndex,
 };
 
+pub(super) use follow::{PagesSince, pages_since};
+
 /// A page as others point at it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     pub pid: Pid,
     pub path: VaultPath,
     pub title: String,
+    aliases: Vec<String>,
+    author: Option<Author>,
+    /// Targets of its links, as written.
     links: Vec<String>,
+}
+
+impl From<PageRow> for Entry {
+    fn from(row: PageRow) -> Self {
+        let page = row.facts.page;
+        Self {
+            pid: row.pid,
+            path: page.path,
+            title: page.title,
+            aliases: page.aliases,
+            author: page.author.as_deref().and_then(Author::new),
+            links: row.facts.links,
+        }
+    }
 }
 
 /// A library and the change it is as of.
@@ -70,15 +92,19 @@ impl Glances {
     }
 }
 
-#[derive(Default)]
+/// Every visible page, by vault, with the links between them.
+#[derive(Default, Clone)]
 pub struct Library {
     vaults: BTreeMap<String, Shelf>,
     incoming: HashMap<Pid, Vec<Pid>>,
-    authors: HashSet<Author>,
+    /// How many pages each author has.
+    authors: HashMap<Author, usize>,
 }
 
-#[derive(Default)]
+/// The pages of one vault.
+#[derive(Default, Clone)]
 struct Shelf {
+    /// By path.
     pages: Vec<Entry>,
     /// Where each page stands in `pages`.
     places: HashMap<Pid, usize>,
@@ -87,35 +113,38 @@ struct Shelf {
 
 impl Library {
     fn new(rows: Vec<PageRow>) -> Self {
+        metrics::counter!(metric::LIBRARY_BUILT).increment(1);
         let mut library = Self::default();
-        let mut aliases: HashMap<Pid, Vec<String>> = HashMap::new();
         for row in rows {
-            let page = row.facts.page;
-            aliases.insert(row.pid, page.aliases);
-            library.authors.extend(page.author.as_deref().and_then(Author::new));
-            library.vaults.entry(row.vault).or_default().pages.push(Entry {
-                pid: row.pid,
-                path: page.path,
-                title: page.title,
-                links: row.facts.links,
-            });
+            let shelf = library.vaults.entry(row.vault.clone()).or_default();
+            shelf.pages.push(Entry::from(row));
         }
-        for shelf in library.vaults.values_mut() {
-            shelf.pages.sort_by(|a, b| a.path.cmp(&b.path));
-            shelf.places = shelf.pages.iter().zip(0..).map(|(page, at)| (page.pid, at)).collect();
-            shelf.links = LinkIndex::new(
-                shelf
-                    .pages
-                    .iter()
-                    .map(|page| (&page.path, page.title.as_str(), aliases[&page.pid].as_slice())),
-            );
-        }
+        library.vaults.values_mut().for_each(Shelf::index);
+        library.connect();
+        library
+    }
+
+    /// Finds every backlink and author again.
+    fn connect(&mut self) {
         let mut incoming: HashMap<Pid, Vec<Pid>> = HashMap::new();
-        for (from, to) in library.vaults.values().flat_map(Shelf::edges) {
+        for (from, to) in self.vaults.values().flat_map(Shelf::edges) {
             incoming.entry(to).or_default().push(from);
         }
-        library.incoming = incoming;
-        library
+        self.incoming = incoming;
+        self.authors.clear();
+        let pages = self.vaults.values().flat_map(|shelf| &shelf.pages);
+        let authors: Vec<Author> = pages.filter_map(|page| page.author.clone()).collect();
+        authors.into_iter().for_each(|author| self.count_author(Some(author), true));
+    }
+
+    /// Counts one page more or less of an author.
+    fn count_author(&mut self, author: Option<Author>, more: bool) {
+        let Some(author) = author else { return };
+        let count = self.authors.entry(author.clone()).or_default();
+        *count = if more { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.authors.remove(&author);
+        }
     }
 
     /// The page that a link in a vault leads to.
@@ -155,6 +184,17 @@ impl Library {
 }
 
 impl Shelf {
+    /// Sorts the pages and indexes their names.
+    fn index(&mut self) {
+        self.pages.sort_by(|a, b| a.path.cmp(&b.path));
+        self.places = self.pages.iter().zip(0..).map(|(page, at)| (page.pid, at)).collect();
+        self.links = LinkIndex::new(
+            self.pages
+                .iter()
+                .map(|page| (&page.path, page.title.as_str(), page.aliases.as_slice())),
+        );
+    }
+
     fn targets<'a>(&'a self, page: &'a Entry) -> impl Iterator<Item = Pid> + 'a {
         page.links
             .iter()
@@ -171,15 +211,28 @@ impl Shelf {
 impl App {
     /// The library as of the newest change, with the pages that this request sees.
     pub fn library(&self, rights: &Rights) -> Result<Arc<Library>> {
-        let head = self.store.items.head()?;
         let pages = rights.visible_pages();
         self.glances.with(&pages, |glance| {
             let mut kept = glance.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((at, library)) = kept.as_ref()
-                && *at == head
-            {
-                return Ok(library.clone());
+            if let Some((at, library)) = kept.as_mut() {
+                match pages_since(self.store.items.as_ref(), *at)? {
+                    PagesSince::Same(head) => {
+                        *at = head;
+                        return Ok(library.clone());
+                    }
+                    PagesSince::Changed(head, changed) => {
+                        let mut rows = self.store.pages.get_many(&changed)?;
+                        rows.retain(|row| rights.sees(&row.facts.page));
+                        // Copied only while a request still reads the state before.
+                        Arc::make_mut(library).follow(&changed, rows);
+                        *at = head;
+                        return Ok(library.clone());
+                    }
+                    PagesSince::TooMany => {}
+                }
             }
+            // The position first: a change in between is seen twice rather than never.
+            let head = self.store.items.head()?;
             let mut rows = self.store.pages.list(None, usize::MAX >> 1, pages.only_free)?;
             rows.retain(|row| rights.sees(&row.facts.page));
             let library = Arc::new(Library::new(rows));
@@ -195,7 +248,7 @@ impl App {
         let Some(author) = rights.author() else { return Ok(Some(true)) };
         // Unconfined, so that an unknown author costs no library of its own.
         let library = self.library(&rights.clone().unconfined())?;
-        Ok(match library.authors.contains(author) {
+        Ok(match library.authors.contains_key(author) {
             true => Some(true),
             false => is_read.then_some(false),
         })

@@ -12,7 +12,7 @@ use std::{
 
 use super::{App, Event, follow::Followed};
 use crate::{
-    domain::{Kind, Progress, Result, call::join_within, error::Doing},
+    domain::{Kind, Pid, Progress, Result, call::join_within, error::Doing},
     index::{Follower, Freshness, Worker},
     store::{items::Synced, pages::VaultRow},
 };
@@ -29,6 +29,16 @@ const EMBEDDING: Duration = Duration::from_millis(500);
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Entries of the change log that are read at once.
+const CHANGES_AT_ONCE: usize = 1_000;
+
+/// How far connections were told of the change log.
+struct News {
+    position: i64,
+    /// A page changed, and the lists that it may be in were not compared yet.
+    lists_due: bool,
 }
 
 /// Threads that end when this is dropped.
@@ -85,7 +95,8 @@ impl App {
 
     fn follow(self: &Arc<Self>, vaults: Vec<VaultRow>, stop: &AtomicBool) {
         // What connections could see before the first look: they are notified of what it changes.
-        let mut head = self.store.items.head().unwrap_or_default();
+        let position = self.store.items.head().unwrap_or_default();
+        let mut news = News { position, lists_due: false };
         self.remember_lists();
         self.prompts_told.store(self.prompts.version().unwrap_or_default(), Ordering::Release);
         // Watch first, then look: a change in between is seen twice rather than never.
@@ -102,7 +113,7 @@ impl App {
             if let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
-            self.tell_news(&mut head);
+            self.tell_news(&mut news);
             std::thread::park_timeout(LOOK);
         }
     }
@@ -121,36 +132,39 @@ impl App {
         cards.and(prompts).map(drop)
     }
 
-    /// Tells connections what changed since the last time, whichever process changed it.
-    fn tell_news(&self, head: &mut i64) {
-        let Ok(now) = self.store.items.head() else { return };
-        if now != *head {
-            let mut pages = false;
-            // In pieces, to the end: an import may change any number of items at once.
-            while *head < now {
-                let Ok(changes) = self.store.items.changes(*head, 1000) else { break };
-                let Some((last, _)) = changes.last() else {
-                    *head = now;
-                    break;
-                };
-                *head = *last;
-                for (_, pid) in &changes {
-                    let kind = self.store.items.get(*pid).ok().flatten().map(|item| item.kind);
-                    if kind == Some(Kind::Page) {
-                        pages = true;
-                        self.events.send(&Event::Resource(super::resources::uri(*pid)));
-                    }
-                }
-            }
-            if pages {
-                self.tell_lists();
-            }
+    /// Tells connections what changed since the last time, whichever process changed it. What
+    /// cannot be read now is told the next time.
+    fn tell_news(&self, news: &mut News) {
+        if let Err(error) = self.tell_changes(news) {
+            tracing::warn!(code = error.code.as_str(), "could not read what changed; trying again");
         }
         if let Ok(version) = self.prompts.version()
             && self.prompts_told.swap(version, Ordering::AcqRel) != version
         {
             self.events.send(&Event::Prompts);
         }
+    }
+
+    /// Goes through the change log to its end, in pieces: an import may change any number of items
+    /// at once. The position moves on only past what was told.
+    fn tell_changes(&self, news: &mut News) -> Result<()> {
+        loop {
+            let changes = self.store.items.changes(news.position, CHANGES_AT_ONCE)?;
+            let Some((last, _)) = changes.last().copied() else { break };
+            let pids: Vec<Pid> = changes.into_iter().map(|(_, pid)| pid).collect();
+            for item in self.store.items.get_many(&pids)? {
+                if item.kind == Kind::Page {
+                    news.lists_due = true;
+                    self.events.send(&Event::Resource(super::resources::uri(item.pid)));
+                }
+            }
+            news.position = last;
+        }
+        if news.lists_due {
+            self.tell_lists()?;
+            news.lists_due = false;
+        }
+        Ok(())
     }
 
     /// The methods and the number of pages, as connections see them now.
@@ -170,8 +184,8 @@ impl App {
     }
 
     /// Sends a notice for each list that is not what connections were told last.
-    fn tell_lists(&self) {
-        let Ok((methods, pages)) = self.lists() else { return };
+    fn tell_lists(&self) -> Result<()> {
+        let (methods, pages) = self.lists()?;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.0 != methods {
             self.events.send(&Event::Tools);
@@ -182,6 +196,7 @@ impl App {
             self.events.send(&Event::Resources);
         }
         *told = (methods, pages);
+        Ok(())
     }
 
     pub(super) fn wake_index(&self) {

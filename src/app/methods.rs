@@ -8,11 +8,16 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{App, rights::Rights};
+use super::{
+    App,
+    library::{PagesSince, pages_since},
+    rights::Rights,
+};
 use crate::{
     domain::{Error, Page, Result},
     markdown::template::{self, Part},
     store::pages::PageRow,
+    telemetry::metric,
 };
 
 /// A page that is a method, as it was when last read.
@@ -23,6 +28,8 @@ pub struct Method {
     pub description: String,
     pub arguments: Vec<Argument>,
     row: PageRow,
+    /// Whether its text could be read. Otherwise it is tried again when a page changes.
+    is_read: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,13 +139,15 @@ impl App {
 
     /// The methods of all pages by name, those of the same name by path.
     fn all_methods(&self) -> Result<Arc<Vec<Method>>> {
-        let head = self.store.items.head()?;
         let mut kept = self.known_methods.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, methods)) = kept.as_ref()
-            && *at == head
+        if let Some((at, methods)) = kept.as_mut()
+            && let PagesSince::Same(head) = pages_since(self.store.items.as_ref(), *at)?
         {
+            *at = head;
             return Ok(methods.clone());
         }
+        let head = self.store.items.head()?;
+        let before = kept.as_ref().map(|(_, methods)| methods.clone()).unwrap_or_default();
         let mut methods: Vec<Method> = Vec::new();
         for row in self.store.pages.methods()? {
             let Some(name) = row.facts.page.method.clone() else { continue };
@@ -146,7 +155,12 @@ impl App {
             if complaint(&name, false, self.is_built_in(&name)).is_some() {
                 continue;
             }
-            methods.push(self.read_method(name, row)?);
+            // The text of a page that did not change is not read again.
+            let known = before.iter().find(|method| method.is_read && method.row == row);
+            methods.push(match known {
+                Some(method) => method.clone(),
+                None => self.read_method(name, row)?,
+            });
         }
         methods.sort_by(|a, b| a.name.cmp(&b.name));
         let methods = Arc::new(methods);
@@ -155,7 +169,10 @@ impl App {
     }
 
     fn read_method(&self, name: String, row: PageRow) -> Result<Method> {
-        let text = self.sources.page_text(&row).map(|file| file.text).unwrap_or_default();
+        metrics::counter!(metric::METHODS_READ).increment(1);
+        let text = self.sources.page_text(&row).map(|file| file.text);
+        let is_read = text.is_ok();
+        let text = text.unwrap_or_default();
         let body = crate::markdown::frontmatter::split(&text).body;
         let page = &row.facts.page;
         let mut arguments: Vec<Argument> = Vec::new();
@@ -170,7 +187,7 @@ impl App {
             .description
             .clone()
             .unwrap_or_else(|| format!("The text of the note `{}`", page.title));
-        Ok(Method { name, title: page.title.clone(), description, arguments, row })
+        Ok(Method { name, title: page.title.clone(), description, arguments, row, is_read })
     }
 
     /// What is wrong with the methods of the vaults, for `doctor`: page and sentence.

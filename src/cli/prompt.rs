@@ -258,19 +258,19 @@ impl New {
 fn delete(app: &App, names: &[String]) -> Result<()> {
     for name in names {
         out::say(app.delete_prompt(name, &Actor::shell("prompt delete"))?);
-        if let Some(backup) = app.prompts.backups()?.first() {
-            out::note(format_args!("To undo: notewell prompt restore {}", backup.name));
+        if let Some(backup) = app.prompts.snapshots()?.first() {
+            out::note(format_args!("To undo: notewell prompt restore {}", backup.id));
         }
     }
     Ok(())
 }
 
 fn backups(app: &App, json: bool) -> Result<()> {
-    let backups = app.prompts.backups()?;
+    let backups = app.prompts.snapshots()?;
     if json {
         let listed = backups.iter();
         let listed = listed
-            .map(|backup| json!({"name": backup.name, "made": backup.made, "bytes": backup.bytes}));
+            .map(|backup| json!({"name": backup.id, "made": backup.made, "bytes": backup.bytes}));
         return out::json(&listed.collect::<Vec<_>>());
     }
     if backups.is_empty() {
@@ -278,7 +278,7 @@ fn backups(app: &App, json: bool) -> Result<()> {
     }
     for backup in backups {
         let made = backup.made.map(|at| at.to_string()).unwrap_or_default();
-        out::say(format_args!("{}\t{made}\t{} bytes", backup.name, backup.bytes));
+        out::say(format_args!("{}\t{made}\t{} bytes", backup.id, backup.bytes));
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use std::{
 };
 
 use tantivy::{
-    DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term,
+    DocAddress, DocSet, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term,
+    index::SegmentId,
     schema::{IndexRecordOption, Value},
 };
 
@@ -356,10 +357,18 @@ impl View {
         Ok(keys)
     }
 
-    /// Every key of a living passage: what deserves a vector.
-    pub(super) fn living_keys(&self) -> Result<Vec<(u64, i64, i64)>> {
+    /// The segments that this view reads.
+    pub(super) fn segment_ids(&self) -> impl Iterator<Item = SegmentId> {
+        self.searcher.segment_readers().iter().map(SegmentReader::segment_id)
+    }
+
+    /// The key, date and item of every living passage, except in the segments of `skip`.
+    pub(super) fn living_keys(&self, skip: &HashSet<SegmentId>) -> Result<Vec<(u64, i64, i64)>> {
         let mut out = Vec::new();
         for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
+            if skip.contains(&segment.segment_id()) {
+                continue;
+            }
             let columns = self.columns(ordinal)?;
             for doc in segment.doc_ids_alive() {
                 if let Some(key) = columns.key.first(doc) {

@@ -3,6 +3,7 @@
 
 use std::{
     cmp::Reverse,
+    collections::HashSet,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -11,14 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tantivy::index::SegmentId;
+
 use super::{
     passage::embedded_text,
     priority,
     state::Index,
-    vectors::{Keys, VectorWriter},
+    vectors::{Keys, Lineage, VectorWriter, Vectors},
     view::View,
 };
-use crate::domain::{Result, call::join_within, error::Doing};
+use crate::{
+    domain::{Result, call::join_within, error::Doing},
+    telemetry::metric,
+};
 
 /// Passages given to the model at once.
 const BATCH: usize = 16;
@@ -30,6 +36,27 @@ const AFTER_FAILURE: Duration = Duration::from_secs(10);
 const STUCK: Duration = Duration::from_secs(10);
 /// The lease is let go after this long with nothing to do.
 const IDLE: Duration = Duration::from_secs(2);
+
+/// Segments of the index whose every passage has a vector. A segment never changes, so after a
+/// commit only the new ones are looked at: the passages of what changed, or of a merge.
+#[derive(Default)]
+struct CoveredSegments {
+    ids: HashSet<SegmentId>,
+    /// The rows that cover them. When these are replaced, nothing is known.
+    rows: Option<Lineage>,
+}
+
+impl CoveredSegments {
+    /// Forgets everything unless the rows are those of the last time, or more.
+    fn check(&mut self, vectors: &Vectors) -> Result<()> {
+        let now = vectors.rows()?.lineage();
+        if !self.rows.as_ref().is_some_and(|before| before.leads_to(&now)) {
+            self.ids.clear();
+        }
+        self.rows = Some(now);
+        Ok(())
+    }
+}
 
 /// Turns passages into vectors, one each, on the calling thread.
 pub type Embed = Arc<dyn Fn(&[&str]) -> Result<Vec<Vec<f32>>> + Send + Sync>;
@@ -51,8 +78,12 @@ impl Worker {
             .name("vectors".to_owned())
             .spawn(move || {
                 priority::lower();
+                let covered = Mutex::new(CoveredSegments::default());
                 while !stopping.load(Ordering::Acquire) {
-                    let worked = index.guarded(|| work(&index, &embed, threads, &stopping));
+                    let worked = index.guarded(|| {
+                        let mut covered = covered.lock().unwrap_or_else(PoisonError::into_inner);
+                        work(&index, &embed, threads, &mut covered, &stopping)
+                    });
                     if let Err(error) = worked {
                         tracing::error!(?error, "vectors could not be computed");
                         thread::park_timeout(AFTER_FAILURE);
@@ -95,7 +126,7 @@ impl Index {
                 thread::sleep(TICK);
                 continue;
             };
-            for round in missing(&view, &writer)?.chunks(ROUND) {
+            for round in missing(&view, &writer, &HashSet::new())?.chunks(ROUND) {
                 compute(&view, &mut writer, round, embed, threads.max(1), &AtomicBool::new(false))?;
                 let state = self.vector_progress(&self.view()?)?.unwrap_or_default();
                 progress(state.done, state.total);
@@ -116,7 +147,7 @@ impl Index {
         }
         let Some(mut writer) = vectors.writer()? else { return Ok(()) };
         let threads = threads.max(1);
-        for round in missing(&view, &writer)?.chunks(BATCH * threads) {
+        for round in missing(&view, &writer, &HashSet::new())?.chunks(BATCH * threads) {
             compute(&view, &mut writer, round, embed, threads, &AtomicBool::new(false))?;
             if Instant::now() >= deadline {
                 break;
@@ -127,7 +158,13 @@ impl Index {
 }
 
 /// Waits for something to do, becomes the writer, and does it until nothing is left for a while.
-fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Result<()> {
+fn work(
+    index: &Index,
+    embed: &Embed,
+    threads: usize,
+    covered: &mut CoveredSegments,
+    stop: &AtomicBool,
+) -> Result<()> {
     let Some(vectors) = index.vectors.clone() else {
         stop.store(true, Ordering::Release);
         return Ok(());
@@ -137,6 +174,7 @@ fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Resu
         thread::park_timeout(TICK);
         return Ok(());
     };
+    covered.check(&vectors)?;
     let mut seen = None;
     let mut rested = Instant::now();
     while !stop.load(Ordering::Acquire) {
@@ -150,7 +188,8 @@ fn work(index: &Index, embed: &Embed, threads: usize, stop: &AtomicBool) -> Resu
             index.wait_for_more(TICK);
             continue;
         }
-        let busy = catch_up(index, &mut writer, embed, threads, stop)?;
+        let busy = catch_up(index, &mut writer, embed, threads, covered, stop)?;
+        covered.check(&vectors)?;
         seen = Some(publications);
         if busy {
             rested = Instant::now();
@@ -165,11 +204,12 @@ fn catch_up(
     writer: &mut VectorWriter<'_>,
     embed: &Embed,
     threads: usize,
+    covered: &mut CoveredSegments,
     stop: &AtomicBool,
 ) -> Result<bool> {
     let mut view = index.view()?;
     let mut planned = index.publications();
-    let mut pending = missing(&view, writer)?;
+    let mut pending = missing(&view, writer, &covered.ids)?;
     let busy = !pending.is_empty();
     while !pending.is_empty() && !stop.load(Ordering::Acquire) {
         let round: Vec<u64> = pending.drain(..pending.len().min(ROUND)).collect();
@@ -178,13 +218,17 @@ fn catch_up(
             // What was changed just now goes first.
             planned = index.publications();
             view = index.view()?;
-            pending = missing(&view, writer)?;
+            pending = missing(&view, writer, &covered.ids)?;
         }
+    }
+    if !stop.load(Ordering::Acquire) {
+        covered.ids = view.segment_ids().collect();
     }
     // At least so many rows are of no living passage.
     let spare = writer.len().saturating_sub(usize::try_from(view.passages()).unwrap_or(0));
     if !stop.load(Ordering::Acquire) && spare * 4 > writer.len() {
-        let live: Keys = view.living_keys()?.into_iter().map(|(key, ..)| key).collect();
+        let all = HashSet::new();
+        let live: Keys = view.living_keys(&all)?.into_iter().map(|(key, ..)| key).collect();
         writer.compact(&live)?;
     }
     Ok(busy)
@@ -200,10 +244,15 @@ fn wait_for_publication(index: &Index, seen: u64, stop: &AtomicBool) {
     }
 }
 
-/// The keys without a vector, the newest passage first.
-fn missing(view: &View, writer: &VectorWriter<'_>) -> Result<Vec<u64>> {
-    let mut wanted: Vec<(u64, i64, i64)> =
-        view.living_keys()?.into_iter().filter(|(key, ..)| !writer.has(*key)).collect();
+/// The keys without a vector in all but the covered segments, the newest passage first.
+fn missing(
+    view: &View,
+    writer: &VectorWriter<'_>,
+    covered: &HashSet<SegmentId>,
+) -> Result<Vec<u64>> {
+    let mut wanted = view.living_keys(covered)?;
+    metrics::counter!(metric::VECTORS_CHECKED).increment(wanted.len() as u64);
+    wanted.retain(|(key, ..)| !writer.has(*key));
     wanted.sort_unstable_by_key(|(key, date, pid)| Reverse((*date, *pid, *key)));
     let mut seen = Keys::default();
     wanted.retain(|(key, ..)| seen.insert(*key));
@@ -254,4 +303,48 @@ fn compute(
         run();
     });
     failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::shelf::{DIMS, Shelf, embed, page};
+
+    #[test]
+    fn after_a_commit_only_what_changed_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::default();
+        for pid in 1..=40 {
+            shelf.put(page(pid, "Tea", &[&format!("Green tea {pid}"), &format!("Чай {pid}")]));
+        }
+        let index = Index::open(folder.path(), shelf.source(), Some(("test", DIMS))).unwrap();
+        let fresh = || index.ensure_fresh(Duration::from_secs(60)).unwrap();
+        fresh();
+        let vectors = index.vectors.clone().unwrap();
+        let mut writer = vectors.writer().unwrap().unwrap();
+        let (mut covered, stop) = (CoveredSegments::default(), AtomicBool::new(false));
+        let mut run = |covered: &mut CoveredSegments| {
+            let busy = catch_up(&index, &mut writer, &embed(), 1, covered, &stop).unwrap();
+            covered.check(&vectors).unwrap();
+            busy
+        };
+        let unchecked = |covered: &CoveredSegments| {
+            index.view().unwrap().living_keys(&covered.ids).unwrap().len()
+        };
+        covered.check(&vectors).unwrap();
+        assert_eq!(unchecked(&covered), 80);
+        assert!(run(&mut covered));
+        assert_eq!(unchecked(&covered), 0);
+        shelf.put(page(7, "Tea", &["Black tea", "お茶"]));
+        fresh();
+        assert_eq!(unchecked(&covered), 2);
+        assert!(run(&mut covered), "both are new");
+        assert!(!run(&mut covered), "nothing is left");
+        let progress = index.vector_progress(&index.view().unwrap()).unwrap().unwrap();
+        assert!(progress.is_complete(), "{progress:?}");
+        // Rows that are not those of the last time cover nothing.
+        covered.rows = None;
+        covered.check(&vectors).unwrap();
+        assert_eq!(unchecked(&covered), 80);
+    }
 }

@@ -51,28 +51,29 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// Something in a file that a person should look at. Nothing is ever dropped because of it.
+/// Something that a person should look at where the prompts are kept. Nothing is dropped because
+/// of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    pub file: String,
-    /// Counted from 1.
-    pub line: usize,
-    /// The line is not used at all; otherwise it is, and this is only a remark.
+    /// Where it is, in the words of whatever keeps the prompts: `` `user.jsonl` line 3 ``.
+    pub place: String,
+    /// What is there is not used at all; otherwise it is, and this is only a remark.
     pub broken: bool,
+    /// What is wrong, as a sentence.
     pub what: String,
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} line {}: {}", self.file, self.line, self.what)
+        write!(f, "{}: {}", self.place, self.what)
     }
 }
 
-/// A copy of the user's file from before a change.
+/// The user's prompts as they were before a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Backup {
-    /// The file's name, which `restore` takes: `user.jsonl.20260210-192827`.
-    pub name: String,
+pub struct Snapshot {
+    /// What `restore` takes.
+    pub id: String,
     /// When it was made, in UTC.
     pub made: Option<Timestamp>,
     pub bytes: u64,
@@ -82,7 +83,7 @@ pub struct Backup {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     pub prompts: usize,
-    /// The backup of what was there before: restore it to undo.
+    /// The snapshot of what was there before: restore it to undo.
     pub undo: Option<String>,
 }
 
@@ -104,7 +105,7 @@ pub trait Prompts: Send + Sync {
     /// The prompts of these names in the order asked for, as of one moment. Others are left out.
     fn find_many(&self, names: &[&str]) -> Result<Vec<Arc<Stored>>>;
 
-    /// Adds prompts as they are, all or none, as one change with one backup. A name that another
+    /// Adds prompts as they are, all or none, as one change with one snapshot. A name that another
     /// prompt of the user's has refuses the whole; the name of a built-in prompt is free, and the
     /// new prompt takes its place.
     fn add(&self, prompts: Vec<Prompt>) -> Result<()>;
@@ -112,6 +113,7 @@ pub trait Prompts: Send + Sync {
     /// Changes the fields that the patch gives of the prompt it names, and returns the new state.
     fn update(&self, patch: Patch) -> Result<Arc<Stored>>;
 
+    /// Deletes a prompt of the user's.
     fn delete(&self, name: &str) -> Result<()>;
 
     /// The user's own prompt of exactly this name as its library writes it, for `put_records`.
@@ -124,13 +126,14 @@ pub trait Prompts: Send + Sync {
     /// A number that changes whenever the content does, whoever changed it. Cheap: poll it.
     fn version(&self) -> Result<u64>;
 
+    /// What a person should look at.
     fn problems(&self) -> Result<Vec<Problem>>;
 
-    /// Newest first.
-    fn backups(&self) -> Result<Vec<Backup>>;
+    /// Earlier states that can be brought back, newest first.
+    fn snapshots(&self) -> Result<Vec<Snapshot>>;
 
-    /// Brings a backup back, after making a backup of what is there now.
-    fn restore(&self, backup: &str) -> Result<Restored>;
+    /// Brings an earlier state back, after making a snapshot of what is there now.
+    fn restore(&self, snapshot: &str) -> Result<Restored>;
 
     /// Remembers the values that a prompt was rendered with, for `complete`.
     fn remember(&self, name: &str, values: &Map<String, Value>) -> Result<()>;

@@ -29,7 +29,7 @@ impl App {
 
     pub(super) fn check_prompts(&self, findings: &mut Vec<Finding>) -> Result<()> {
         for problem in self.prompts.problems()? {
-            let what = format!("`{}` line {}: {}", problem.file, problem.line, problem.what);
+            let what = problem.to_string();
             findings.push(match problem.broken {
                 true => Finding::wrong(
                     what,

@@ -209,7 +209,7 @@ mod tests {
         store.update(crate::domain::prompt::Patch::parse(patch).unwrap()).unwrap();
         let again = import_into(&store, &paths).unwrap();
         assert_eq!((again.added, again.unchanged), (0, 7));
-        assert_eq!(store.backups().unwrap().len(), 1);
+        assert_eq!(store.snapshots().unwrap().len(), 1);
     }
 
     #[test]

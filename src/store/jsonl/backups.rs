@@ -8,7 +8,7 @@ use std::{
 use super::replace;
 use crate::{
     domain::{Error, Result, Timestamp, error::Doing},
-    store::prompts::Backup,
+    store::prompts::Snapshot,
 };
 
 /// A file of so many bytes is worth writing over; of a small one there is nothing to gain. In tests
@@ -33,7 +33,7 @@ impl Backups {
     }
 
     /// Newest first.
-    pub fn list(&self) -> Result<Vec<Backup>> {
+    pub fn list(&self) -> Result<Vec<Snapshot>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -51,8 +51,8 @@ impl Backups {
             }
         }
         found.sort();
-        let backup = |((second, ..), name, bytes): (Age, String, u64)| Backup {
-            name,
+        let backup = |((second, ..), name, bytes): (Age, String, u64)| Snapshot {
+            id: name,
             made: moment(&second),
             bytes,
         };
@@ -64,7 +64,7 @@ impl Backups {
     pub fn make(&self, file: &Path, now: Timestamp) -> Result<String> {
         fs::create_dir_all(&self.folder).doing("create the folder of backups")?;
         let second = second(now);
-        let used = self.list()?.into_iter().filter_map(|backup| self.age(&backup.name));
+        let used = self.list()?.into_iter().filter_map(|backup| self.age(&backup.id));
         let last = used.filter(|(of, ..)| *of == second).map(|(_, number, _)| number).max();
         let mut number = last.map_or(1, |last| last + 1);
         loop {
@@ -96,8 +96,8 @@ impl Backups {
     /// Removes all but the newest, and never the one that was just made, whatever the clock says.
     pub fn prune(&self, made: Option<&str>) -> Result<()> {
         for old in self.list()?.into_iter().skip(self.keep) {
-            if Some(old.name.as_str()) != made {
-                let path = self.folder.join(&old.name);
+            if Some(old.id.as_str()) != made {
+                let path = self.folder.join(&old.id);
                 if old.bytes >= WORTH_KEEPING
                     && is_nobody_elses(&path)
                     && fs::rename(&path, self.spare()).is_ok()
@@ -108,7 +108,7 @@ impl Backups {
                 }
                 match fs::remove_file(path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(error).doing(format!("remove the old backup `{}`", old.name));
+                        return Err(error).doing(format!("remove the old backup `{}`", old.id));
                     }
                     _ => {}
                 }
@@ -119,7 +119,7 @@ impl Backups {
 
     /// Where a backup is. Only a name of the list is ever opened: a path cannot lead elsewhere.
     pub fn find(&self, name: &str) -> Result<PathBuf> {
-        match self.list()?.iter().any(|backup| backup.name == name) {
+        match self.list()?.iter().any(|backup| backup.id == name) {
             true => Ok(self.folder.join(name)),
             false => Err(Error::invalid_params(format!(
                 "there is no backup `{name}`; `notewell prompt backups` lists them"
@@ -212,7 +212,7 @@ mod tests {
             let name = backups.make(&file, now).unwrap();
             backups.prune(Some(&name)).unwrap();
         }
-        let names: Vec<_> = backups.list().unwrap().into_iter().map(|b| b.name).collect();
+        let names: Vec<_> = backups.list().unwrap().into_iter().map(|b| b.id).collect();
         let expected = ["-15", "-14", "-13"].map(|n| format!("user.jsonl.20260210-192827{n}"));
         assert_eq!(names, expected);
         assert_eq!(backups.read(&names[1]).unwrap(), b"13");

@@ -124,8 +124,8 @@ fn killed_at_any_step_nothing_acknowledged_is_lost() {
     let store = JsonlPrompts::open(folder.path(), 10, None);
     store.create(draft("after_all_that", "text")).unwrap();
     assert_eq!(store.problems().unwrap().iter().filter(|p| p.broken).count(), 2);
-    for backup in store.backups().unwrap() {
-        let bytes = fs::read_to_string(folder.path().join("backups").join(backup.name)).unwrap();
+    for backup in store.snapshots().unwrap() {
+        let bytes = fs::read_to_string(folder.path().join("backups").join(backup.id)).unwrap();
         assert!(bytes.starts_with(BROKEN));
     }
     let left = fs::read_dir(folder.path()).unwrap().flatten();

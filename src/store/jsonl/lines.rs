@@ -206,7 +206,7 @@ impl Lines {
         for (number, line) in self.0.iter().enumerate() {
             let number = number + 1;
             let mut report = |broken: bool, what: String| {
-                problems.push(Problem { file: file.to_owned(), line: number, broken, what });
+                problems.push(Problem { place: place(file, number), broken, what });
             };
             match &line.holds {
                 Holds::Nothing => {}
@@ -232,6 +232,11 @@ impl Lines {
         }
         problems
     }
+}
+
+/// How a line of a file is named to people.
+pub fn place(file: &str, number: usize) -> String {
+    format!("`{file}` line {number}")
 }
 
 #[cfg(test)]
@@ -287,8 +292,9 @@ mod tests {
         );
         let lines = read(text.as_bytes());
         let problems = lines.problems("user.jsonl");
-        let told: Vec<_> = problems.iter().map(|p| (p.line, p.broken)).collect();
-        assert_eq!(told, [(3, true), (4, true), (5, true), (6, true), (7, false)]);
+        let told: Vec<_> = problems.iter().map(|p| (p.place.clone(), p.broken)).collect();
+        let expected = [(3, true), (4, true), (5, true), (6, true), (7, false)];
+        assert_eq!(told, expected.map(|(line, broken)| (place("user.jsonl", line), broken)));
         assert!(problems[2].what.contains("`messages` is empty"), "{}", problems[2]);
     }
 

@@ -38,7 +38,7 @@ use self::{
     snapshot::Snapshot, stamp::Stamp,
 };
 use super::prompts::{
-    Backup, Origin, Page, Problem, Prompts, Restored, Stored, check_placeholders, not_found,
+    self, Origin, Page, Problem, Prompts, Restored, Stored, check_placeholders, not_found,
     read_only, taken,
 };
 use crate::domain::{Error, Prompt, Result, Timestamp, error::Doing, prompt::Patch};
@@ -216,7 +216,7 @@ impl State {
     fn tell(&mut self) {
         let problems = self.snapshot.problems();
         for problem in problems.iter().filter(|problem| !self.told.contains(problem)) {
-            tracing::warn!(file = problem.file, line = problem.line, "{}", problem.what);
+            tracing::warn!(place = problem.place, "{}", problem.what);
         }
         self.told = problems.to_vec();
     }
@@ -393,7 +393,7 @@ impl Prompts for JsonlPrompts {
         Ok(self.now()?.problems().to_vec())
     }
 
-    fn backups(&self) -> Result<Vec<Backup>> {
+    fn snapshots(&self) -> Result<Vec<prompts::Snapshot>> {
         self.backups.list()
     }
 

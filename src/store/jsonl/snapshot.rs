@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     DEFAULT, USER, builtin, composed,
-    lines::{Line, Lines},
+    lines::{self, Line, Lines},
 };
 use crate::store::prompts::{Problem, Stored};
 
@@ -115,8 +115,7 @@ fn place(listed: &[Arc<Stored>], name: &str) -> Result<usize, usize> {
 /// Prompts of the user's that stand before a built-in one of the same name.
 fn hidden(user: &Lines) -> Vec<Problem> {
     let remark = |(number, name): (usize, &str)| Problem {
-        file: USER.to_owned(),
-        line: number + 1,
+        place: lines::place(USER, number + 1),
         broken: false,
         what: format!("`{name}` is used instead of the built-in prompt of that name"),
     };

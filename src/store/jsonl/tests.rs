@@ -40,7 +40,7 @@ impl Library {
     }
 
     fn backups(&self) -> usize {
-        self.store.backups().unwrap().len()
+        self.store.snapshots().unwrap().len()
     }
 }
 
@@ -266,7 +266,7 @@ fn a_restore_can_be_undone() {
     library.create("a", "x").unwrap();
     library.create("b", "x").unwrap();
     let before = library.file();
-    let backup = library.store.backups().unwrap()[0].name.clone();
+    let backup = library.store.snapshots().unwrap()[0].id.clone();
     let restored = library.store.restore(&backup).unwrap();
     assert_eq!(restored.prompts, 1);
     assert!(library.store.find("b").unwrap().is_none());
@@ -306,9 +306,8 @@ fn only_the_newest_backups_are_kept() {
         library.create(&format!("p{round}"), "x").unwrap();
     }
     assert_eq!(library.backups(), 10);
-    let newest = &library.store.backups().unwrap()[0];
-    let kept =
-        fs::read_to_string(library.folder.path().join("backups").join(&newest.name)).unwrap();
+    let newest = &library.store.snapshots().unwrap()[0];
+    let kept = fs::read_to_string(library.folder.path().join("backups").join(&newest.id)).unwrap();
     assert_eq!(kept.lines().count(), 24);
 }
 

@@ -1,0 +1,390 @@
+//! The contract of the store: one suite for each trait, run over every implementation of it.
+
+use std::{path::Path, sync::Arc};
+
+use notewell::{
+    domain::{
+        Bookmark, Kind, Pid, Scope, Timestamp, VaultPath,
+        card::{CardChange, NewCard},
+        prompt::{Draft, Patch},
+    },
+    store::{
+        self, Bookmarks, Cards, Items, Pages, Prompts, Reports, Revisions, Store, StoreLimits,
+        StoreUrl, Texts, Tokens,
+        bookmarks::{Filed, Put, Window},
+        cards::{CardQuery, Flag, Images, Imported, Occupancy},
+        jsonl::JsonlPrompts,
+        pages::{Facts, NewPage, PageChange, VaultProblem},
+        reports::StoredReport,
+        revisions::{Actor, NewChange, Revision},
+        sqlite::cards::SqliteCards,
+        texts::Unread,
+    },
+    vault,
+};
+use serde_json::json;
+
+use crate::support::put;
+
+const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2 };
+
+/// Runs a suite over every kind of store, each empty, in a folder of its own.
+fn every_store(suite: impl Fn(&Store, &Path)) {
+    let urls: [fn(&Path) -> StoreUrl; 1] =
+        [|folder| StoreUrl::parse(&format!("sqlite:{}", folder.join("data").display())).unwrap()];
+    for url in urls {
+        let folder = tempfile::tempdir().unwrap();
+        let url = url(folder.path());
+        suite(&store::open(&url, LIMITS).unwrap(), folder.path());
+        // What was acknowledged is there for the next process.
+        drop(store::open(&url, LIMITS).unwrap());
+    }
+}
+
+fn keys(items: &dyn Items, pids: &[Pid]) -> Vec<String> {
+    items.get_many(pids).unwrap().into_iter().map(|item| item.key).collect()
+}
+
+#[test]
+fn items_keep_their_numbers_and_log_their_changes() {
+    every_store(|store, _| {
+        let items: &dyn Items = &*store.items;
+        assert_eq!((items.head().unwrap(), items.count(None).unwrap()), (0, 0));
+        let names = ["soup", "суп", "スープ"];
+        let pids = names.map(|name| items.record(Kind::Card, name, 1).unwrap());
+        let head = items.head().unwrap();
+        assert_eq!(items.record(Kind::Card, "суп", 1).unwrap(), pids[1], "nothing new");
+        assert_eq!(items.head().unwrap(), head, "and nothing logged");
+        items.record(Kind::Card, "суп", 2).unwrap();
+        assert_eq!(items.changes(head, 10).unwrap().len(), 1);
+        assert_eq!(keys(items, &[pids[2], Pid(999), pids[0]]), ["スープ", "soup"]);
+        assert_eq!(keys(items, &[]), [""; 0]);
+        assert_eq!(items.remove(Kind::Card, "soup").unwrap(), Some(pids[0]));
+        assert_eq!(items.remove(Kind::Card, "soup").unwrap(), None);
+        assert!(items.find(Kind::Card, "soup").unwrap().is_none());
+        assert!(items.get(pids[0]).unwrap().unwrap().gone, "its number stays");
+        assert_eq!(items.record(Kind::Card, "soup", 5).unwrap(), pids[0], "and comes back");
+        let all = [("суп".to_owned(), 2), ("new".to_owned(), 1)];
+        let synced = items.sync(Kind::Card, &all).unwrap();
+        assert_eq!((synced.new, synced.changed, synced.gone), (1, 0, 2));
+        assert!(!items.sync(Kind::Card, &all).unwrap().any());
+        // One entry an item, in the order of their last changes, however few are asked for.
+        let (mut position, mut seen) = (0, Vec::new());
+        while let Some((seq, pid)) = items.changes(position, 1).unwrap().pop() {
+            assert!(seq > position);
+            (position, seen) = (seq, [seen, vec![pid]].concat());
+        }
+        assert_eq!((seen.len(), position), (4, items.head().unwrap()));
+        assert!(items.list(Some(Kind::Page), None, 10).unwrap().is_empty());
+    });
+}
+
+fn page(path: &str, text: &str, hash: u8) -> Box<NewPage> {
+    let path = VaultPath::parse(path).unwrap();
+    let (page, _) = vault::page("v", &path, text);
+    let facts = Facts { page, links: vec!["суп".into()], toc: Vec::new(), slow_ms: None };
+    let (path, size) = (path.as_str().to_owned(), text.len() as u64);
+    Box::new(NewPage { vault: "v".into(), path, size, mtime_ns: 7, hash: [hash; 32], facts })
+}
+
+fn paths(pages: &dyn Pages, pids: &[Pid]) -> Vec<String> {
+    pages.get_many(pids).unwrap().into_iter().map(|row| row.path).collect()
+}
+
+#[test]
+fn pages_come_change_move_and_go() {
+    every_store(|store, _| {
+        let pages: &dyn Pages = &*store.pages;
+        let vault = pages.add_vault("v", "somewhere", false).unwrap();
+        assert_eq!((vault.name.as_str(), vault.location.as_str()), ("v", "somewhere"));
+        assert_eq!(pages.add_vault("other", "somewhere", true).unwrap().name, "v", "known place");
+        assert_eq!(pages.add_vault("v", "elsewhere", false).unwrap().name, "v-2", "taken name");
+        let new = |path, text, hash| PageChange::Put { pid: None, page: page(path, text, hash) };
+        let synced = pages
+            .apply(&[
+                new("soup.md", "---\nfree: true\n---\n", 1),
+                new("суп.md", "---\nmcp_method: soup\n---\n", 2),
+                new("スープ.md", "text", 3),
+            ])
+            .unwrap();
+        assert_eq!((synced.new, pages.count_of("v").unwrap()), (3, 3));
+        let pid = |path| pages.find("v", path).unwrap().unwrap().pid;
+        let all = ["soup.md", "суп.md", "スープ.md"].map(pid);
+        assert_eq!(paths(pages, &[all[2], Pid(999), all[0]]), ["スープ.md", "soup.md"]);
+        let row = pages.get(all[1]).unwrap().unwrap();
+        assert_eq!((row.hash, row.mtime_ns, row.facts.links.len()), ([2; 32], 7, 1));
+        let methods = pages.methods().unwrap();
+        assert_eq!(methods.iter().map(|row| row.pid).collect::<Vec<_>>(), [all[1]]);
+        let free = pages.list(None, 10, true).unwrap();
+        assert_eq!(free.iter().map(|row| row.pid).collect::<Vec<_>>(), [all[0]]);
+        // A move keeps the number; a page that only was touched is not logged.
+        let head = store.items.head().unwrap();
+        pages.apply(&[PageChange::Touched { pid: all[0], size: 9, mtime_ns: 9 }]).unwrap();
+        assert_eq!(store.items.head().unwrap(), head);
+        let moved = PageChange::Put { pid: Some(all[2]), page: page("x/スープ.md", "text", 3) };
+        pages.apply(&[moved, PageChange::Gone { pid: all[0] }]).unwrap();
+        assert_eq!(pid("x/スープ.md"), all[2]);
+        assert_eq!(paths(pages, &all), ["суп.md", "x/スープ.md"]);
+        assert_eq!(store.items.changes(head, 10).unwrap().len(), 2);
+        assert_eq!(pages.with_content("v", &[[3; 32]]).unwrap().len(), 1);
+        for problem in [Some(VaultProblem::Empty), Some(VaultProblem::Unreadable("x".into())), None]
+        {
+            pages.set_problem("v", problem.as_ref()).unwrap();
+            assert_eq!(pages.vaults().unwrap()[0].problem, problem);
+        }
+        pages.mark_seen("v", Timestamp(5)).unwrap();
+        assert_eq!(pages.vaults().unwrap()[0].seen, Some(Timestamp(5)));
+        assert!(pages.remove_vault("v").unwrap());
+        assert!(!pages.remove_vault("v").unwrap());
+        assert!(pages.list(None, 10, false).unwrap().is_empty());
+        assert_eq!(store.items.count(Some(Kind::Page)).unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_text_is_read_as_it_is_or_the_reason_is_named() {
+    every_store(|store, folder| {
+        let texts: &dyn Texts = &*store.texts;
+        let read = |path: &str| texts.read("v", &VaultPath::parse(path).unwrap());
+        assert!(read("a.md").unwrap_err().message.contains("`v`"), "an unknown vault");
+        let root = folder.join("notes");
+        std::fs::create_dir_all(root.join("日記")).unwrap();
+        store.pages.add_vault("v", &root.to_string_lossy(), false).unwrap();
+        put(&root.join("日記/суп.md"), "текст\r\n");
+        let text = read("日記/суп.md").unwrap().unwrap();
+        assert_eq!((text.text.as_str(), text.stamp.size), ("текст\r\n", 12));
+        put(&root.join("日記/суп.md"), "другой");
+        assert_ne!(read("日記/суп.md").unwrap().unwrap().hash, text.hash);
+        assert_eq!(read("gone.md").unwrap(), Err(Unread::Absent));
+        put(&root.join("latin.md"), b"caf\xe9");
+        put(&root.join("large.md"), vec![b'a'; (1 << 20) + 1]);
+        for path in ["latin.md", "large.md"] {
+            assert!(matches!(read(path).unwrap(), Err(Unread::Unfit(_))), "{path}");
+        }
+        // A vault that was removed and added again is read where it is now.
+        let moved = folder.join("moved");
+        std::fs::rename(&root, &moved).unwrap();
+        store.pages.remove_vault("v").unwrap();
+        store.pages.add_vault("v", &moved.to_string_lossy(), false).unwrap();
+        assert_eq!(read("日記/суп.md").unwrap().unwrap().text, "другой");
+    });
+}
+
+#[test]
+fn a_token_is_found_by_the_hash_of_its_secret() {
+    every_store(|store, _| {
+        let tokens: &dyn Tokens = &*store.tokens;
+        assert_eq!(tokens.find(&[1; 32]).unwrap(), None);
+        let made = tokens.create("ноутбук", Scope::Reader, &[1; 32], Some(Timestamp(9))).unwrap();
+        let other = tokens.create("携帯", Scope::Owner, &[2; 32], None).unwrap();
+        assert_eq!(tokens.find(&[1; 32]).unwrap(), Some(made.clone()));
+        assert!(tokens.create("again", Scope::Owner, &[1; 32], None).is_err(), "a hash is unique");
+        assert!(tokens.revoke(made.id).unwrap());
+        assert!(!tokens.revoke(made.id).unwrap() && !tokens.revoke(999).unwrap());
+        let revoked = tokens.find(&[1; 32]).unwrap().unwrap();
+        assert!(revoked.revoked.is_some() && !revoked.is_valid(Timestamp(0)));
+        assert_eq!(tokens.all().unwrap(), [revoked, other]);
+    });
+}
+
+fn filed(id: &str, url: &str, day: i64) -> Filed {
+    let bookmark = Bookmark::new(Some(id), url, "пост 日本", Timestamp(0).plus_days(day)).unwrap();
+    Filed { bookmark, topics: Vec::new(), tool: None }
+}
+
+fn change() -> NewChange {
+    NewChange::new(&Actor::shell("test"), "test")
+}
+
+#[test]
+fn bookmarks_are_joined_listed_and_counted() {
+    every_store(|store, _| {
+        let bookmarks: &dyn Bookmarks = &*store.bookmarks;
+        let batch = [filed("1", "https://a.example/x", 1), filed("2", "https://b.example", 9)];
+        let put = bookmarks.put(&batch, &mut change()).unwrap();
+        let pids: Vec<Pid> = put.iter().map(|put| put.pid()).collect();
+        assert!(put.iter().all(|put| matches!(put, Put::Added(_))));
+        assert_eq!(bookmarks.put(&batch[..1], &mut change()).unwrap(), [Put::Same(pids[0])]);
+        let many = bookmarks.get_many(&[pids[1], Pid(999), pids[0]]).unwrap();
+        let ids: Vec<&str> = many.iter().map(|(_, bookmark)| bookmark.id.as_str()).collect();
+        assert_eq!(ids, ["2", "1"]);
+        assert_eq!(bookmarks.find("2").unwrap().unwrap().0, pids[1]);
+        assert_eq!(bookmarks.twin(&batch[0].bookmark).unwrap().unwrap().0, pids[0]);
+        assert_eq!(bookmarks.list(Some(pids[0]), 10).unwrap().len(), 1);
+        let [before, from, until] = [0, 5, 10].map(|day| Timestamp(0).plus_days(day));
+        let counted = bookmarks.count(&Window { before, from, until, category: None }).unwrap();
+        assert_eq!((counted.now, counted.before), (1, 1));
+        let mut changed = batch[0].clone();
+        changed.bookmark.text = "другой".into();
+        assert_eq!(bookmarks.replace(&changed, &mut change()).unwrap(), Some(pids[0]));
+        assert_eq!(bookmarks.get(pids[0]).unwrap().unwrap().text, "другой");
+        assert!(
+            bookmarks.remove("1", &mut change()).unwrap()
+                && !bookmarks.remove("1", &mut change()).unwrap()
+        );
+        assert_eq!(bookmarks.get(pids[0]).unwrap(), None);
+        assert_eq!(
+            bookmarks.put(&batch[..1], &mut change()).unwrap()[0].pid(),
+            pids[0],
+            "its number comes back"
+        );
+    });
+}
+
+#[test]
+fn a_change_is_pending_until_it_is_finished_or_abandoned() {
+    every_store(|store, _| {
+        let journal: &dyn Revisions = &*store.revisions;
+        let revision = |after: &str| Revision {
+            pid: None,
+            kind: Kind::Card,
+            key: "чай".into(),
+            moved_to: None,
+            before: None,
+            after: Some(after.as_bytes().to_vec()),
+        };
+        let turn = journal.turn().unwrap();
+        let kept = journal.begin(&turn, &mut change(), &[revision("緑茶")]).unwrap();
+        let dropped = journal.begin(&turn, &mut change(), &[revision("x")]).unwrap();
+        assert_eq!(journal.pending().unwrap(), [kept, dropped]);
+        journal.finish(kept).unwrap();
+        journal.abandon(dropped).unwrap();
+        assert!(journal.pending().unwrap().is_empty());
+        let recent = journal.recent(None, 10).unwrap();
+        assert_eq!(recent.iter().map(|change| change.id).collect::<Vec<_>>(), [kept.id]);
+        assert_eq!(journal.revisions(kept.id, 0, 10).unwrap(), [revision("緑茶")]);
+        assert_eq!(journal.get(dropped.id).unwrap(), None);
+    });
+}
+
+#[test]
+fn the_newest_report_is_the_one_made_last() {
+    every_store(|store, _| {
+        let reports: &dyn Reports = &*store.reports;
+        let report = |commit: &str, verified| StoredReport {
+            repo: "r".into(),
+            commit: commit.into(),
+            verified: Timestamp(verified),
+            score: 50,
+            verdict: "VERIFY".into(),
+            json: "{}".into(),
+        };
+        assert_eq!(reports.newest("r").unwrap(), None);
+        for one in [report("a", 2), report("b", 1), report("b", 1)] {
+            reports.put(&one).unwrap();
+        }
+        assert_eq!(reports.newest("r").unwrap(), Some(report("a", 2)));
+        assert_eq!(reports.of_commit("r", "b").unwrap(), Some(report("b", 1)));
+    });
+}
+
+/// Every kind of cards' place, each empty: a file of our own, and one that was there before.
+fn every_cards(suite: impl Fn(&dyn Cards)) {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, existing) = (folder.path().join("own.db"), folder.path().join("dev.db"));
+    drop(SqliteCards::open_own(&existing).unwrap());
+    suite(&SqliteCards::open_own(&own).unwrap());
+    suite(&SqliteCards::open_existing(&existing).unwrap());
+}
+
+#[test]
+fn cards_are_kept_field_by_field() {
+    every_cards(|cards| {
+        assert_eq!(cards.occupancy().unwrap(), Occupancy::Empty);
+        let make = |content: &str| {
+            cards.create(NewCard { content: content.into(), ..NewCard::default() }).unwrap()
+        };
+        let made = ["Soup", "Суп", "スープ"].map(make);
+        let ids: Vec<&str> = made.iter().map(|card| card.id.as_str()).collect();
+        let many = cards.get_many(&[ids[2], "nobody", ids[0]], Images::Links).unwrap();
+        let contents: Vec<&str> = many.iter().map(|card| card.content.as_str()).collect();
+        assert_eq!(contents, ["スープ", "Soup"]);
+        assert_eq!(cards.get("nobody", Images::Bytes).unwrap(), None);
+        for (needle, expected) in [("sOUP", 0), ("СУП", 1), ("スー", 2)] {
+            let query = CardQuery { contains: Some(needle.into()), ..CardQuery::default() };
+            let found = cards.list(&query).unwrap().cards;
+            assert_eq!(found.iter().map(|c| c.id.as_str()).collect::<Vec<_>>(), [ids[expected]]);
+        }
+        let before = cards.stamp(ids[1]).unwrap();
+        let change = CardChange { title: Some(Some("Обед".into())), ..CardChange::default() };
+        let changed = cards.update(ids[1], change).unwrap();
+        assert_eq!((changed.title.as_deref(), changed.content.as_str()), (Some("Обед"), "Суп"));
+        assert_ne!(cards.stamp(ids[1]).unwrap(), before);
+        assert!(cards.toggle(ids[1], Flag::Pinned).unwrap().is_pinned);
+        assert_eq!(cards.import(&made[..1]).unwrap(), [Imported::Present]);
+        assert_eq!(cards.stamps().unwrap().len(), 3);
+        for id in &ids {
+            cards.delete(id).unwrap();
+            assert!(cards.delete(id).is_err());
+        }
+        assert_eq!(cards.occupancy().unwrap(), Occupancy::Emptied);
+        assert_eq!(cards.import(&made[..1]).unwrap(), [Imported::Added]);
+        assert_eq!(cards.damage().unwrap(), [""; 0]);
+    });
+}
+
+#[test]
+fn another_writer_shows_in_the_version_of_the_cards() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cards.db");
+    let one: Arc<dyn Cards> = Arc::new(SqliteCards::open_own(&file).unwrap());
+    let other: Arc<dyn Cards> = Arc::new(SqliteCards::open_own(&file).unwrap());
+    let before = one.version().unwrap();
+    assert_eq!(one.version().unwrap(), before);
+    other.create(NewCard { content: "x".into(), ..NewCard::default() }).unwrap();
+    let after = one.version().unwrap();
+    assert!(after.change != before.change && after.place == before.place);
+    let fresh = folder.path().join("fresh.db");
+    drop(SqliteCards::open_own(&fresh).unwrap());
+    std::fs::rename(&fresh, &file).unwrap();
+    assert_ne!(one.version().unwrap().place, before.place, "other cards took the place");
+}
+
+/// Every kind of prompts' library, each without prompts of the user's.
+fn every_prompts(suite: impl Fn(&dyn Prompts)) {
+    let folder = tempfile::tempdir().unwrap();
+    suite(&JsonlPrompts::open(folder.path(), 10, None));
+}
+
+#[test]
+fn prompts_are_added_changed_deleted_and_brought_back() {
+    every_prompts(|prompts| {
+        let built_in = prompts.all().unwrap().len();
+        let add = |name: &str| {
+            let draft = Draft::parse(json!({"name": name, "title": name,
+                "messages": [{"role": "user", "content": {"type": "text", "text": "Текст 本文"}}]}));
+            prompts.create(draft.unwrap()).unwrap()
+        };
+        let version = prompts.version().unwrap();
+        for name in ["soup", "суп", "スープ"] {
+            add(name);
+        }
+        assert_ne!(prompts.version().unwrap(), version);
+        assert_eq!(prompts.all().unwrap().len(), built_in + 3);
+        assert_eq!(prompts.shared().unwrap().len(), built_in);
+        let many = prompts.find_many(&["スープ", "nobody", "soup"]).unwrap();
+        let names: Vec<&str> = many.iter().map(|stored| stored.prompt.name.as_str()).collect();
+        assert_eq!(names, ["スープ", "soup"]);
+        let taken = prompts.add(vec![many[0].prompt.clone()]).unwrap_err();
+        assert!(taken.message.contains("already exists"), "{taken}");
+        let patch = Patch::parse(json!({"name": "суп", "title": "Обед"})).unwrap();
+        assert_eq!(prompts.update(patch).unwrap().prompt.title, "Обед");
+        prompts.delete("soup").unwrap();
+        assert!(prompts.delete("soup").is_err() && prompts.find("soup").unwrap().is_none());
+        let (mut cursor, mut listed) = (None, 0);
+        loop {
+            let page = prompts.list(cursor.as_deref(), 2).unwrap();
+            listed += page.prompts.len();
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, built_in + 2);
+        let newest = prompts.snapshots().unwrap().remove(0);
+        let restored = prompts.restore(&newest.id).unwrap();
+        assert_eq!(restored.prompts, 3);
+        assert!(prompts.find("soup").unwrap().is_some() && restored.undo.is_some());
+        assert!(prompts.restore("nothing").is_err());
+    });
+}
