@@ -2,8 +2,6 @@
 //! memory when they are gone.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -12,10 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::{
+    connection::Connection,
     corpus::{Corpus, Random},
     process::{self, Served},
     report::{Goal, Report, Times},
@@ -54,7 +53,7 @@ pub fn run(seconds: u64, seed: u64, bar: &dyn Progress, folder: &TempDir) -> Res
     // The first questions load the model and open the index.
     let mut warm = Connection::open(&address, Some(&token))?;
     for number in 0..100 {
-        warm.search(&corpus.question(number))?;
+        search(&mut warm, &corpus.question(number))?;
     }
     drop(warm);
     std::thread::sleep(REST);
@@ -79,7 +78,8 @@ pub fn run(seconds: u64, seed: u64, bar: &dyn Progress, folder: &TempDir) -> Res
     let peak = process::memory(server.id(), "VmHWM");
     std::thread::sleep(REST);
     let after = process::memory(server.id(), "VmRSS");
-    let alive = Connection::open(&address, Some(&token))?.search(&corpus.question(1)).is_ok();
+    let mut last = Connection::open(&address, Some(&token))?;
+    let alive = search(&mut last, &corpus.question(1)).is_ok();
     server.end()?;
     if !alive {
         return Err(Error::internal("the server did not answer after the load"));
@@ -135,7 +135,7 @@ fn client(
         };
         let question = corpus.question(random.below(1000) as u64);
         let started = Instant::now();
-        match open.search(&question) {
+        match search(&mut open, &question) {
             Ok(true) => {
                 tally.answered.fetch_add(1, Ordering::Relaxed);
                 let mut times = tally.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,54 +155,10 @@ fn client(
     }
 }
 
-/// One connection that is kept open between requests.
-struct Connection {
-    stream: BufReader<TcpStream>,
-    head: String,
-}
-
-impl Connection {
-    fn open(address: &str, token: Option<&str>) -> Result<Self> {
-        let what = "connect to the server";
-        let stream = TcpStream::connect(address).doing(what)?;
-        stream.set_nodelay(true).doing(what)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60))).doing(what)?;
-        let token =
-            token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
-        let head = format!("POST /_system/mcp HTTP/1.1\r\nHost: {address}\r\n{token}");
-        Ok(Self { stream: BufReader::new(stream), head })
-    }
-
-    /// Searches; false when the server refused because it is busy.
-    fn search(&mut self, question: &str) -> Result<bool> {
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": { "name": "search", "arguments": { "query": question } } })
-        .to_string();
-        let head = format!("{}Content-Length: {}\r\n\r\n", self.head, request.len());
-        let what = "talk to the server";
-        let stream = self.stream.get_mut();
-        stream.write_all(head.as_bytes()).doing(what)?;
-        stream.write_all(request.as_bytes()).doing(what)?;
-        let (mut status, mut length) = (String::new(), 0);
-        self.stream.read_line(&mut status).doing(what)?;
-        loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line).doing(what)? == 0 {
-                return Err(Error::internal("the server closed the connection"));
-            }
-            let line = line.trim().to_ascii_lowercase();
-            if line.is_empty() {
-                break;
-            }
-            if let Some(value) = line.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap_or(0);
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).doing(what)?;
-        let answer: Value = serde_json::from_slice(&body).doing("read the server's answer")?;
-        Ok(answer.get("result").is_some())
-    }
+/// Searches; false when the server refused because it is busy.
+fn search(connection: &mut Connection, question: &str) -> Result<bool> {
+    let params = json!({ "name": "search", "arguments": { "query": question } });
+    Ok(connection.ask("tools/call", params)?.get("result").is_some())
 }
 
 /// A data directory with notes that everybody may read, indexed.

@@ -6,6 +6,7 @@
 
 mod cards;
 mod chunks;
+mod connection;
 mod corpus;
 mod editing;
 mod embedding;

@@ -6,8 +6,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{
+    connection::Connection,
     corpus::Corpus,
-    process::{self, Client},
+    process::{self, Client, Served},
     report::{Goal, Report, Times},
 };
 use crate::{
@@ -18,6 +19,8 @@ use crate::{
 const RUNS: u64 = 20;
 /// Notes in the library that is indexed already.
 const NOTES: i64 = 200;
+/// Requests over which the processor time is averaged.
+const PINGS: u32 = 5_000;
 
 pub fn run(seed: u64, bar: &dyn Progress, folder: &TempDir) -> Result<Report> {
     let mut report = Report::new(format!("Start over stdin and stdout, {RUNS} runs each"));
@@ -40,6 +43,9 @@ pub fn run(seed: u64, bar: &dyn Progress, folder: &TempDir) -> Result<Report> {
     add_rows(&mut report, &format!("{NOTES} notes indexed"), &first);
     let memory = at_rest(&data)?;
     report.megabytes(format!("{NOTES} notes indexed: memory at rest"), memory, Goal::Below(30.0));
+    if let Some(each) = ping(&data)? {
+        report.add("`ping` over bare POST: processor time each", each, "ms", Goal::None);
+    }
     Ok(report)
 }
 
@@ -76,6 +82,24 @@ fn at_rest(data: &Path) -> Result<Option<u64>> {
     Ok(memory)
 }
 
+/// The processor time that the server spends on one `ping`, in milliseconds.
+fn ping(data: &Path) -> Result<Option<f64>> {
+    let server = Served::start(data)?;
+    let mut connection = Connection::open(&server.address, None)?;
+    let mut ask = |times: u32| -> Result<Option<Duration>> {
+        for _ in 0..times {
+            connection.ask("ping", json!({}))?;
+        }
+        Ok(process::processor(server.id()))
+    };
+    // The first requests wait for the vault to be read, and warm up.
+    std::thread::sleep(Duration::from_secs(2));
+    let (before, after) = (ask(PINGS / 10)?, ask(PINGS)?);
+    server.end()?;
+    let used = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+    Ok(used.map(|used| used.as_secs_f64() * 1000.0 / f64::from(PINGS)))
+}
+
 /// A data directory with notes, their words and their vectors.
 fn indexed(seed: u64, folder: &Path) -> Result<std::path::PathBuf> {
     let notes = folder.join("notes");
@@ -84,6 +108,9 @@ fn indexed(seed: u64, folder: &Path) -> Result<std::path::PathBuf> {
     for note in 1..=NOTES {
         vault::replace(&notes.join(format!("{note}.md")), corpus.markdown(note).as_bytes())?;
     }
+    // Instructions of the person's own, which a request that does not need them must not pay for.
+    let text = "---\nfree: true\nmcp_method: initialize\n---\nSearch first. {{note:1}}\n";
+    vault::replace(&notes.join("initialize.md"), text.as_bytes())?;
     let data = folder.join("indexed");
     process::configure(&data, "")?;
     process::run(&data, &["--vault".as_ref(), notes.as_os_str(), "index".as_ref()])?;
