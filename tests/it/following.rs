@@ -68,8 +68,8 @@ fn an_edited_note_is_parsed_once() {
     let before = library.metric("notewell_pages_parsed_total");
     for (path, word) in [("soup.md", "borscht"), ("чай.md", "самовар"), ("茶.md", "抹茶")]
     {
-        library.replace(path, &format!("# Changed\n\n{word}\n"));
-        until("the change is found", || library.search(word).contains(path));
+        library.replace(path, &format!("# New {word}\n\n{word}\n"));
+        until("the change", || library.search(word).contains(&format!("New {word}")));
     }
     assert_eq!(library.metric("notewell_pages_parsed_total") - before, 3);
 }

@@ -295,6 +295,7 @@ fn cards_are_kept_field_by_field() {
             cards.create(NewCard { content: content.into(), ..NewCard::default() }).unwrap()
         };
         let made = ["Soup", "Суп", "スープ"].map(make);
+        assert_eq!(cards.occupancy().unwrap(), Occupancy::Cards);
         let ids: Vec<&str> = made.iter().map(|card| card.id.as_str()).collect();
         let many = cards.get_many(&[ids[2], "nobody", ids[0]], Images::Links).unwrap();
         let contents: Vec<&str> = many.iter().map(|card| card.content.as_str()).collect();
