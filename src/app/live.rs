@@ -64,7 +64,6 @@ impl App {
     /// Starts following. Returns at once: what there is to catch up with is done in the background.
     pub fn start(self: &Arc<Self>) -> Result<()> {
         let vaults = self.sources.register_vaults()?;
-        self.recover_begun_pages();
         let mut live = Live::default();
         live.follower = Some(Follower::start(self.index.clone())?);
         live._worker = self.start_vectors()?;
@@ -208,9 +207,7 @@ impl App {
 
     /// Looks for changes once, for a command that runs and ends.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<()> {
-        let vaults = self.sources.register_vaults()?;
-        self.recover_begun_pages();
-        for vault in vaults {
+        for vault in self.sources.register_vaults()? {
             if let Err(error) = self.sources.sync_vault(&vault, progress) {
                 // A drive that is not mounted keeps its notes as they were; `doctor` says so.
                 tracing::warn!(vault = vault.name, error = ?error, "could not read the vault");

@@ -25,19 +25,6 @@ enum State {
 }
 
 impl App {
-    /// Settles changes that a process which is gone began. One that is still at work keeps its own.
-    pub(in crate::app) fn recover_begun_pages(&self) {
-        let journal = &self.store.revisions;
-        let settled = match journal.pending() {
-            Ok(pending) if pending.is_empty() => return,
-            Ok(_) => journal.turn().and_then(|turn| self.recover_pages(&turn)),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = settled {
-            tracing::warn!(error = ?error, "a change that was not finished waits to be settled");
-        }
-    }
-
     /// Settles every pending change that is about notes. Call it under the turn: then whoever began
     /// them is gone.
     pub fn recover_pages(&self, turn: &Turn<'_>) -> Result<()> {
@@ -50,7 +37,8 @@ impl App {
         Ok(())
     }
 
-    fn begun_revisions(&self, begun: Begun) -> Result<Vec<Revision>> {
+    /// The revisions of a change that are not finished.
+    pub(in crate::app) fn begun_revisions(&self, begun: Begun) -> Result<Vec<Revision>> {
         let mut all = Vec::new();
         loop {
             let from = begun.first + all.len();

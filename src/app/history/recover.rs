@@ -3,11 +3,8 @@
 use crate::{
     app::App,
     domain::{Kind, Result},
-    store::revisions::{Begun, Revision, Turn},
+    store::revisions::{Begun, Turn},
 };
-
-/// Revisions that are read at a time.
-const PAGE: usize = 200;
 
 impl App {
     /// Settles unfinished changes, unless somebody is writing: then they may be theirs.
@@ -34,15 +31,7 @@ impl App {
     /// Notes are completed or taken back as a whole. A write to the cards or the prompts happens
     /// as a whole or not at all, so the items as they are now tell what it did.
     fn settle(&self, turn: &Turn<'_>, begun: Begun) -> Result<()> {
-        let mut revisions: Vec<Revision> = Vec::new();
-        loop {
-            let from = begun.first + revisions.len();
-            let page = self.store.revisions.revisions(begun.id, from, PAGE)?;
-            if page.is_empty() {
-                break;
-            }
-            revisions.extend(page);
-        }
+        let revisions = self.begun_revisions(begun)?;
         if revisions.iter().any(|revision| revision.kind == Kind::Page) {
             return self.recover_pages(turn);
         }

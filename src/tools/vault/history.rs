@@ -12,18 +12,18 @@ use crate::{
 const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 200;
 
-/// Versions of an item (page, card, bookmark, prompt; also deleted), or without one the last changes of all. Undo a change or restore a version; either can be undone.
+/// Versions of an item, also a deleted one, or the last changes of all. Undo a change or restore a version; both can be undone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct History {
     pid: Option<i64>,
     /// Or card id, prompt name
     path: Option<String>,
-    /// A change's number: show the item after it; 0: the oldest
+    /// Show the item after this change; 0: the oldest
     version: Option<i64>,
     /// Bring `version` back
     restore: Option<bool>,
-    /// A change to undo
+    /// Change to undo
     undo: Option<i64>,
     limit: Option<usize>,
     cursor: Option<i64>,
