@@ -4,9 +4,11 @@
     python3 models/ask/fit.py RUNS src/ask/weights.rs
 
 RUNS holds `SET.ask.answerable.jsonl`, `SET.ask.withheld.jsonl` and `SET.ask.unanswerable.jsonl`.
-The ranking is a softmax over the statements of a question, fitted so that those that hold the
+Sets that `models/ask/sets.py` made (`askparts…`) count a part, and their questions that no statement
+answers are left out: a pattern does not always make a question. The ranking is a softmax over the statements of a question, fitted so that those that hold the
 answer come first. The confidence is a logistic curve over the best statement: whether the answer
-that it leads is right. Sets count alike, whatever their size. Figures are of two folds: each half
+that it leads is right; questions that the notes answer and questions that they do not weigh the same
+in sum. Sets count alike, whatever their size. Figures are of two folds: each half
 of the questions under weights fitted on the other half. Plain Python; a few minutes.
 """
 
@@ -18,19 +20,41 @@ from collections import defaultdict
 from pathlib import Path
 
 NAMES = [
-    "own", "around", "head", "cosine", "standing", "fits", "misses", "list", "no_list", "defines",
-    "opens", "no_definition", "item", "row", "group", "first", "length", "japanese", "russian",
+    "own", "around", "head", "cosine", "standing", "passage", "passage_cosine", "fits", "misses",
+    "list", "no_list", "defines", "opens", "no_definition", "item", "row", "group", "first", "length",
+    "japanese", "russian",
 ]
-COSINE = NAMES.index("cosine")
+MEANING = [NAMES.index("cosine"), NAMES.index("passage_cosine")]
 GROUPS = [NAMES.index("list"), NAMES.index("group")]
 # As in `src/ask/extract.rs` and `src/ask/mod.rs`.
 MAX_QUOTES = 4
-MAX_GAP = 1.6
-MIN_CONFIDENCE = 0.5
+MAX_GAP = 3.0
+MIN_CHARS = 120
+MIN_CONFIDENCE = 0.33
 SURE = 0.8
 RIDGE = 0.02
 # Statements of a question that training looks at: those that hold the answer, and so many others.
 MAX_OTHERS = 14
+# The weight of a set of patterns beside one of people's questions, for the ranking and for the
+# confidence: that a pattern is answered wrongly says little about people's questions.
+PATTERNS, PATTERNS_SURE = 0.3, 0.1
+# Bounds of the ranking that patterns must not teach past: a list is whole where one is asked for, and
+# of a table the row answers.
+BOUNDS = {"list": (0.0, 8.0), "defines": (0.0, 6.0), "opens": (0.0, 3.0), "row": (0.0, 1.0),
+          "group": (-2.0, 1.5), "item": (-1.0, 0.5)}
+# Bounds of the confidence, which too few of people's questions would teach: a list that was asked for
+# and a definition speak for an answer, a mere mention of the thing to define speaks against it.
+SURE_BOUNDS = {"own": (0.0, math.inf), "head": (0.0, math.inf), "list": (1.0, math.inf),
+               "defines": (0.0, math.inf), "group": (0.0, math.inf), "opens": (-2.0, math.inf),
+               "no_definition": (-math.inf, -5.0)}
+
+
+def is_pattern(name):
+    return name.startswith("askparts")
+
+
+def weight_of(name, pattern):
+    return pattern if is_pattern(name) else 1.0
 
 
 def read(folder):
@@ -42,6 +66,9 @@ def read(folder):
             if "statements" not in row:
                 sys.exit(f"{file} has no statements: run with --explain")
             statements = [(one["features"], one["holds"], one["text"]) for one in row["statements"]]
+            held = any(holds for _, holds, _ in statements)
+            if is_pattern(name) and kind == "answerable" and not held:
+                continue
             questions.append((name, kind, row["id"], statements))
     return questions
 
@@ -72,9 +99,10 @@ def fit_rank(questions, words):
                 per_set[name] += 1
     scale = scales([row for _, held, rest in examples for row in held + rest])
     if words:
-        scale[COSINE] = 1e9
+        for at in MEANING:
+            scale[at] = 1e9
     examples = [
-        (1 / per_set[name],
+        (weight_of(name, PATTERNS) / per_set[name],
          [[x / s for x, s in zip(row, scale)] for row in held],
          [[x / s for x, s in zip(row, scale)] for row in rest])
         for name, held, rest in examples
@@ -96,7 +124,9 @@ def fit_rank(questions, words):
                         gradient[index] += slope * x
         for index in range(len(NAMES)):
             speed[index] = 0.85 * speed[index] - 0.35 * gradient[index]
-            weights[index] += speed[index]
+            low, high = BOUNDS.get(NAMES[index], (-math.inf, math.inf))
+            moved = weights[index] + speed[index]
+            weights[index] = max(low * scale[index], min(high * scale[index], moved))
     return [weight / s for weight, s in zip(weights, scale)]
 
 
@@ -109,24 +139,46 @@ def answer(rank, statements):
     is_group = lambda one: any(one[0][at] for at in GROUPS)
     if is_group(best):
         return best[0], best[1], len(best[2])
-    picked = [one for z, one in ranked if z >= top - MAX_GAP and not is_group(one)][:MAX_QUOTES]
-    return best[0], any(one[1] for one in picked), sum(len(one[2]) for one in picked)
+    picked, chars = [], 0
+    for z, one in ranked:
+        if len(picked) == MAX_QUOTES or z < top - MAX_GAP and chars >= MIN_CHARS:
+            break
+        if not is_group(one):
+            picked.append(one)
+            chars += len(one[2])
+    return best[0], any(one[1] for one in picked), chars
 
 
 def fit_confidence(outcomes, words):
-    """Newton's method over (set, features, right)."""
+    """Newton's method over (set, answerable, features, right)."""
     per_set = defaultdict(int)
-    for name, _, _ in outcomes:
-        per_set[name] += 1
+    for name, answerable, _, _ in outcomes:
+        per_set[name, answerable] += 1
     mean = sum(per_set.values()) / len(per_set)
     size = len(NAMES) + 1
-    weights = [0.0] * size
     rows = []
-    for name, features, right in outcomes:
+    for name, answerable, features, right in outcomes:
         row = [1.0] + list(features)
         if words:
-            row[COSINE + 1] = 0.0
-        rows.append((mean / per_set[name], row, right))
+            for at in MEANING:
+                row[at + 1] = 0.0
+        rows.append((mean * weight_of(name, PATTERNS_SURE) / per_set[name, answerable], row, right))
+    # A weight that leaves its bounds is fixed there, and the others are fitted again.
+    fixed = {}
+    while True:
+        weights = newton(rows, size, fixed)
+        outside = {}
+        for name, (low, high) in SURE_BOUNDS.items():
+            index = NAMES.index(name) + 1
+            if index not in fixed and not low <= weights[index] <= high:
+                outside[index] = low if weights[index] < low else high
+        if not outside:
+            return weights
+        fixed.update(outside)
+
+
+def newton(rows, size, fixed):
+    weights = [fixed.get(index, 0.0) for index in range(size)]
     for _ in range(12):
         gradient = [RIDGE * weight * (index > 0) for index, weight in enumerate(weights)]
         hessian = [[RIDGE * (i == j) + 1e-6 * (i == j) for j in range(size)] for i in range(size)]
@@ -134,12 +186,14 @@ def fit_confidence(outcomes, words):
             z = max(-30.0, min(30.0, dot(weights, row)))
             p = 1 / (1 + math.exp(-z))
             slope, curve = share * (p - right), share * p * (1 - p)
-            used = [(index, x) for index, x in enumerate(row) if x]
+            used = [(index, x) for index, x in enumerate(row) if x and index not in fixed]
             for i, x in used:
                 gradient[i] += slope * x
                 line = hessian[i]
                 for j, y in used:
                     line[j] += curve * x * y
+        for index in fixed:
+            gradient[index] = 0.0
         step = solve(hessian, gradient)
         weights = [weight - change for weight, change in zip(weights, step)]
         if max(abs(change) for change in step) < 1e-4:
@@ -165,7 +219,7 @@ def outcomes_of(rank, questions):
     for name, kind, _, statements in questions:
         best, right, _ = answer(rank, statements)
         if best is not None:
-            found.append((name, best, right and kind == "answerable"))
+            found.append((name, kind == "answerable", best, right and kind == "answerable"))
     return found
 
 
@@ -184,7 +238,7 @@ def report(questions, models, words):
         if best is None:
             p = 0.0
         else:
-            features = [0.0 if words and at == COSINE else x for at, x in enumerate(best)]
+            features = [0.0 if words and at in MEANING else x for at, x in enumerate(best)]
             z = max(-30.0, min(30.0, dot(confidence, [1.0] + features)))
             p = 1 / (1 + math.exp(-z))
         table[name][kind].append((p, right, chars))
@@ -204,12 +258,15 @@ def report(questions, models, words):
                              f"sure and wrong {sure / count:.3f}")
             else:
                 cells.append(f"{kind}: declined {1 - len(given) / count:.3f}, sure {sure / count:.3f}")
-        rows = [row for rows in kinds.values() for row in rows]
-        bins = defaultdict(list)
-        for p, right, _ in rows:
-            bins[min(int(p * 10), 9)].append((p, right))
-        error = sum(abs(sum(p for p, _ in bin) - sum(right for _, right in bin)) for bin in bins.values())
-        print(f"  {name}: {'; '.join(cells)}; calibration error {error / len(rows):.3f}")
+        answerable = len(kinds["answerable"])
+        others = sum(len(rows) for rows in kinds.values()) - answerable
+        bins = defaultdict(float)
+        for kind, rows in kinds.items():
+            share = 0.5 / (answerable if kind == "answerable" else others)
+            for p, right, _ in rows:
+                bins[min(int(p * 10), 9)] += share * (p - right)
+        error = sum(abs(gap) for gap in bins.values())
+        print(f"  {name}: {'; '.join(cells)}; calibration error {error:.3f}")
 
 
 def fold_of(identity):

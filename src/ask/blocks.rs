@@ -123,8 +123,10 @@ fn plain<'a>(note: &'a Note, unit: &Unit) -> &'a str {
     note.blocks.plain.get(unit.text.clone()).unwrap_or_default()
 }
 
+/// The text with its line breaks and tabs as spaces. Other spaces stay: `17 786 419` is one number
+/// by its no-break spaces.
 pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.trim().replace("\r\n", " ").replace(['\n', '\r', '\t', '\u{2028}', '\u{2029}'], " ")
 }
 
 /// Whether the unit's first line begins with the mark of a list, also inside a quote.

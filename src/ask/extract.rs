@@ -9,9 +9,12 @@ use super::{
 use crate::text::Lang;
 
 /// Statements of an answer.
-const MAX_QUOTES: usize = 3;
-/// How far below the best a further statement may rank.
-const MAX_GAP: f32 = 0.5;
+const MAX_QUOTES: usize = 4;
+/// How far below the best a further statement may rank, in log-odds.
+const MAX_GAP: f32 = 3.0;
+/// Characters up to which further statements are quoted however they rank: a short sentence alone
+/// often says too little.
+const MIN_CHARS: usize = 120;
 /// Longer statements are cut to the part that matches, in characters.
 const MAX_QUOTE_CHARS: usize = 600;
 
@@ -47,7 +50,8 @@ pub(super) fn pick(
     }
     let mut picked: Vec<(&Statement, String)> = Vec::new();
     for (score, statement) in ranked {
-        if picked.len() == MAX_QUOTES || score < top - MAX_GAP {
+        let chars: usize = picked.iter().map(|(_, text)| text.chars().count()).sum();
+        if picked.len() == MAX_QUOTES || score < top - MAX_GAP && chars >= MIN_CHARS {
             break;
         }
         // The entries of a list stand alone beside sentences.
@@ -112,7 +116,9 @@ mod tests {
             own: 1.0,
             around: 1.0,
             head: 1.0,
+            of_passage: 1.0,
             cosine: None,
+            passage_cosine: None,
             fits: None,
             opens: false,
         }

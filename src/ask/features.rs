@@ -16,6 +16,8 @@ pub const NAMES: [&str; COUNT] = [
     "head",
     "cosine",
     "standing",
+    "passage",
+    "passage_cosine",
     "fits",
     "misses",
     "list",
@@ -31,7 +33,7 @@ pub const NAMES: [&str; COUNT] = [
     "japanese",
     "russian",
 ];
-pub const COUNT: usize = 19;
+pub const COUNT: usize = 21;
 
 /// A linear model over the features.
 #[derive(Debug, Clone, Copy)]
@@ -62,9 +64,12 @@ pub fn of(question: &Question<'_>, statement: &Statement) -> [f32; COUNT] {
         statement.head,
         statement.cosine.unwrap_or(0.0),
         statement.standing,
+        statement.of_passage,
+        statement.passage_cosine.unwrap_or(0.0),
         flag(value && fits),
         flag(value && !fits),
-        flag(list && group),
+        // A list counts as far as it is the one that is asked for.
+        flag(list && group) * statement.around,
         flag(list && !group),
         flag(definition && fits),
         flag(definition && !fits && statement.opens),

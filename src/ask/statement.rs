@@ -63,8 +63,12 @@ pub struct Statement {
     pub around: f32,
     /// The share that its headings and its title have.
     pub head: f32,
-    /// The cosine to the question, embedded under its title and headings.
+    /// The share that its whole passage has, with headings and title.
+    pub of_passage: f32,
+    /// The cosine of the question to the statement, embedded under its title and headings.
     pub cosine: Option<f32>,
+    /// The cosine of the question to the passage.
+    pub passage_cosine: Option<f32>,
     /// Whether it is the kind of answer that is asked for; `None` where no kind is.
     pub fits: Option<bool>,
     /// Whether it opens a section that is named like the thing to define.
@@ -210,9 +214,15 @@ impl<'a> Reader<'a> {
 
     fn read(&self, blocks: &[Block]) -> Vec<Statement> {
         let drafts: Vec<Draft> = blocks.iter().flat_map(|block| self.drafts(block)).collect();
+        let of_passage = share(self.words, |term| {
+            self.head.contains(term) || drafts.iter().any(|draft| draft.terms.contains(term))
+        });
         let mut statements = Vec::new();
         for (place, draft) in drafts.iter().enumerate() {
-            if !draft.form.is_group() && !self.may_answer(&draft.text) {
+            // Where no list is asked for, the row of a table answers, not the table.
+            let whole_table =
+                draft.form == Form::Table && self.question.wanted != Some(Wanted::List);
+            if whole_table || !draft.form.is_group() && !self.may_answer(&draft.text) {
                 continue;
             }
             let near = &drafts[place.saturating_sub(1)..(place + 2).min(drafts.len())];
@@ -231,7 +241,9 @@ impl<'a> Reader<'a> {
                 own: share(self.words, |term| draft.terms.contains(term)),
                 around: share(self.words, has),
                 head: share(self.words, |term| self.head.contains(term)),
+                of_passage,
                 cosine: None,
+                passage_cosine: self.candidate.evidence.cosine,
                 fits: self.fits(draft),
                 opens: self.is_named && place == 0 && !is_personal(&draft.text),
             });

@@ -35,6 +35,8 @@ use crate::{
 /// Passages of one note.
 const PASSAGES: u32 = 20;
 const QUESTIONS: u64 = 1_000;
+/// Questions to `ask`, which embeds the statements of five passages for each.
+const ANSWERS: u64 = 100;
 const EDITS: u64 = 20;
 /// The vault name of the generated notes.
 const VAULT: &str = "bench";
@@ -126,6 +128,11 @@ pub fn run(count: u64, seed: u64, bar: &dyn Progress, folder: &Path) -> Result<R
             Goal::None,
         );
     }
+    let answers = ask(count.min(ANSWERS), bar, |number| {
+        let arguments = json!({ "question": corpus.question(number) });
+        tools::call(&app, &app.owner(), "ask", arguments, &tools::Call::default()).map(drop)
+    })?;
+    report.times("`ask` through the tool door", &answers, Goal::None, Goal::None);
     let words = ask(count.min(QUESTIONS), bar, |number| by_words(&app, &corpus.question(number)))?;
     report.times("search by words", &words, Goal::None, Goal::None);
     let terms =

@@ -152,12 +152,12 @@ impl Eval {
             if !unanswerable.is_empty() {
                 row(&set.name, "not in the notes", &Figures::of(&unanswerable));
             }
-            let all = answerable.iter().chain(&withheld).chain(&unanswerable);
-            let bins = asking::reliability(all);
+            let others: Vec<&Outcome> = withheld.iter().chain(&unanswerable).collect();
+            let bins = asking::reliability(&answerable, &others);
             let error = asking::calibration_error(&bins);
             out::say(format_args!("{:<21} calibration error {error:.4}", set.name));
             for bin in bins.iter().filter(|bin| bin.answers > 0) {
-                let Bin { answers, confidence, right } = bin;
+                let Bin { answers, confidence, right, .. } = bin;
                 out::say(format_args!(
                     "{:<21} confidence {confidence:.3}  right {right:.3}  of {answers}",
                     ""

@@ -123,35 +123,43 @@ pub const BINS: usize = 10;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
     pub answers: usize,
+    /// The share of all questions, 0 to 1.
+    pub share: f64,
     /// Means over the answers.
     pub confidence: f64,
     pub right: f64,
 }
 
 /// The reliability of the confidence: whether of the answers with 0.7 seven in ten are right.
-/// Answers that were declined count as they would have been given.
-pub fn reliability<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> [Bin; BINS] {
+/// Questions that the notes answer weigh as much in sum as those that they do not. An answer that
+/// was declined counts as it would have been given.
+pub fn reliability(answerable: &[Outcome], others: &[&Outcome]) -> [Bin; BINS] {
     let mut bins = [Bin::default(); BINS];
-    for outcome in outcomes {
-        let confidence = f64::from(outcome.reply.confidence);
-        let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
-        bin.answers += 1;
-        bin.confidence += confidence;
-        bin.right += f64::from(u8::from(outcome.draft_holds));
+    let sides = [
+        (answerable.iter().collect::<Vec<_>>(), answerable.len()),
+        (others.to_vec(), others.len()),
+    ];
+    for (outcomes, count) in sides {
+        let share = 0.5 / count.max(1) as f64;
+        for outcome in outcomes {
+            let confidence = f64::from(outcome.reply.confidence);
+            let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
+            bin.answers += 1;
+            bin.share += share;
+            bin.confidence += share * confidence;
+            bin.right += share * f64::from(u8::from(outcome.draft_holds));
+        }
     }
-    for bin in &mut bins {
-        let answers = bin.answers.max(1) as f64;
-        bin.confidence /= answers;
-        bin.right /= answers;
+    for bin in bins.iter_mut().filter(|bin| bin.answers > 0) {
+        bin.confidence /= bin.share;
+        bin.right /= bin.share;
     }
     bins
 }
 
 /// The expected calibration error: the mean distance of confidence and share of right answers.
 pub fn calibration_error(bins: &[Bin; BINS]) -> f64 {
-    let answers: usize = bins.iter().map(|bin| bin.answers).sum();
-    let distances = bins.iter().map(|bin| bin.answers as f64 * (bin.confidence - bin.right).abs());
-    distances.sum::<f64>() / answers.max(1) as f64
+    bins.iter().map(|bin| bin.share * (bin.confidence - bin.right).abs()).sum()
 }
 
 fn mean(lengths: &[usize]) -> f64 {

@@ -26,7 +26,7 @@ pub struct Ask {
 #[derive(Serialize, JsonSchema)]
 pub struct AskAnswer {
     answer: String,
-    /// 0 to 1; below 0.5 the answer is that the library does not say.
+    /// The probability that the answer is right, 0 to 1.
     confidence: f64,
     sources: Vec<Source>,
     /// `extractive`: sentences of the sources; `generated`: written by a model and checked
