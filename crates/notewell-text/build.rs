@@ -1,6 +1,11 @@
 //! Unpacks the tables of word forms, so that the program searches them in place: no work at start-up
 //! and no memory beyond the pages that a look-up touches.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "cargo tells a build script by the environment where to write"
+)]
+
 use std::{env, error::Error, fs, io::Read, path::Path};
 
 fn main() -> Result<(), Box<dyn Error>> {
