@@ -116,12 +116,13 @@ impl App {
         let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
         let verifications = oss::Verifications::new(&config, store.reports.clone());
+        let kinds = config.search.kinds.clone();
         let sources =
             Arc::new(Sources::new(config.clone(), store.clone(), cards.clone(), prompts.clone()));
         let model = embedder.as_ref().map(|embedder| (embedder.id(), embedder.dims()));
         let index = Arc::new(Index::open(&index_root, sources.clone(), model)?);
         let vectorise = embedder.clone().map(query_embedder);
-        let mut engine = Engine::new(index.clone(), vectorise, CATCH_UP);
+        let mut engine = Engine::new(index.clone(), vectorise, CATCH_UP).preferring(&kinds);
         if let Some(embedder) = embedder.clone() {
             engine = engine.knowing(Arc::new(move |text| embedder.knows(text)));
         }

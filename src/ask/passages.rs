@@ -98,7 +98,8 @@ fn find_once(
             own,
             cosine,
             place: hit.id.chunk,
-            abroad: false,
+            kind: hit.kind,
+            ..Evidence::default()
         };
         let mut passage = view.passage(hit)?;
         let end = (0..=MAX_BYTES.min(passage.text.len())).rev();

@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use super::{Common, bar::Bar, out};
 use crate::{
     app::App,
-    domain::{Progress, Result, error::Doing},
+    domain::{Error, Kind, Progress, Result, error::Doing},
     eval::{
-        self, Bench, Question, Ranked, Run, Scores, Set,
-        asking::{self, Bin, Figures, Outcome},
+        self, Bench, Corpus, Question, Ranked, Reliability, ReliabilityBin as Bin, Run, Scores,
+        Set,
+        asking::{self, Figures, Outcome},
     },
-    search::Mode,
+    search::{Evidence, Mode},
     vault,
 };
 
@@ -28,16 +29,47 @@ pub struct Eval {
     /// Write a TREC run file for each set and mode here
     #[arg(long, value_name = "DIR")]
     run_out: Option<PathBuf>,
-    /// Also write the scores of every result: passage, item, share of words, cosine
+    /// Also write the evidence of every result: words, whole, share, cosine, own, place, other
+    /// language, kind, score
     #[arg(long, requires = "run_out")]
     explain: bool,
     /// Keep indexes and vectors here, for the next evaluation
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// The kind of item that the documents of the sets become [default: page]
+    #[arg(long = "as", value_name = "KIND", default_value = "page", hide_default_value = true)]
+    kind: Kind,
+    /// Search the sets beside the items of a file: `bookmark:FILE`, `prompt:FILE` or `page:FILE`
+    #[arg(long, value_name = "KIND:FILE")]
+    beside: Vec<Beside>,
+    /// Also ask the questions of this set, which the documents do not answer. May be repeated
+    #[arg(long, value_name = "SET")]
+    foreign: Vec<PathBuf>,
+    /// Also print whether the relevance of the best ten results is a probability
+    #[arg(long)]
+    reliability: bool,
     /// For `ask`: questions that the sets do not answer [default: noanswer.jsonl of the set, or of
     /// the set that it was made from]
     #[arg(long, value_name = "FILE")]
     noanswer: Option<PathBuf>,
+}
+
+/// A file whose items are searched beside a set.
+#[derive(Debug, Clone)]
+struct Beside {
+    kind: Kind,
+    file: PathBuf,
+}
+
+impl std::str::FromStr for Beside {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (kind, file) = text.split_once(':').ok_or_else(|| {
+            Error::invalid_params(format!("`{text}` is not KIND:FILE, such as bookmark:all.jsonl"))
+        })?;
+        Ok(Self { kind: kind.parse()?, file: file.into() })
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -78,12 +110,15 @@ impl Eval {
             return Ok(());
         }
         let mut means: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut promised: BTreeMap<&str, Vec<(f32, bool)>> = BTreeMap::new();
+        let foreign: Vec<Set> =
+            self.foreign.iter().map(|path| Set::read(path)).collect::<Result<_>>()?;
         out::say("set                   mode     questions  nDCG@10  MRR@10   recall@10");
         for path in &self.sets {
             let set = Set::read(path)?;
             let bar = Bar::new();
             let bench = Bench::prepare(
-                &set.documents,
+                self.corpus(&set)?,
                 &folder.join(&set.name),
                 eval::Model::of(&app),
                 &bar as &dyn Progress,
@@ -98,15 +133,27 @@ impl Eval {
                     set.name, scores.questions, scores.ndcg, scores.mrr, scores.recall
                 ));
                 means.entry(name).or_default().push(scores.ndcg);
-                if let Some(folder) = &self.run_out {
-                    std::fs::create_dir_all(folder).doing("make the folder for run files")?;
-                    let file = folder.join(format!("{}.{name}.run", set.name));
-                    vault::replace(&file, trec(&run, name).as_bytes())?;
-                    if self.explain {
-                        let file = folder.join(format!("{}.{name}.tsv", set.name));
-                        vault::replace(&file, explained(&run).as_bytes())?;
-                    }
+                promised.entry(name).or_default().extend(eval::promises(&run, &set.judgements));
+                self.write(&set.name, name, &run)?;
+                for other in &foreign {
+                    let run = bench.run(&other.questions, (*mode).into(), &bar)?;
+                    bar.finish();
+                    let empty = run.iter().filter(|(_, ranking)| ranking.is_empty()).count();
+                    out::say(format_args!(
+                        "{:<21} {name:<8} {:>9}  {empty} without a result: questions of {}",
+                        set.name,
+                        run.len(),
+                        other.name
+                    ));
+                    let nothing = Default::default();
+                    promised.entry(name).or_default().extend(eval::promises(&run, &nothing));
+                    self.write(&format!("{}.{}", set.name, other.name), name, &run)?;
                 }
+            }
+        }
+        if self.reliability {
+            for (name, results) in &promised {
+                say_reliability(name, &Reliability::of(results.iter().copied()));
             }
         }
         if self.sets.len() > 1 {
@@ -120,6 +167,27 @@ impl Eval {
 }
 
 impl Eval {
+    /// Writes the run file of a set and a mode, where asked for.
+    fn write(&self, set: &str, mode: &str, run: &Run) -> Result<()> {
+        let Some(folder) = &self.run_out else { return Ok(()) };
+        std::fs::create_dir_all(folder).doing("make the folder for run files")?;
+        vault::replace(&folder.join(format!("{set}.{mode}.run")), trec(run, mode).as_bytes())?;
+        if self.explain {
+            let file = folder.join(format!("{set}.{mode}.tsv"));
+            vault::replace(&file, explained(run).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The documents of a set and what it is searched beside.
+    fn corpus(&self, set: &Set) -> Result<Corpus> {
+        let mut corpus = Corpus::of(&set.documents, self.kind)?;
+        for Beside { kind, file } in &self.beside {
+            corpus.add(*kind, file)?;
+        }
+        Ok(corpus)
+    }
+
     /// How well questions are answered, beside the best passage as the answer to everything.
     fn ask(&self, app: &App, folder: &Path) -> Result<()> {
         out::say(
@@ -131,7 +199,7 @@ impl Eval {
             let bar = Bar::new();
             let model = eval::Model::of(app);
             let bench = Bench::prepare(
-                &set.documents,
+                self.corpus(&set)?,
                 &folder.join(&set.name),
                 model.clone(),
                 &bar as &dyn Progress,
@@ -153,16 +221,7 @@ impl Eval {
                 row(&set.name, "not in the notes", &Figures::of(&unanswerable));
             }
             let others: Vec<&Outcome> = withheld.iter().chain(&unanswerable).collect();
-            let bins = asking::reliability(&answerable, &others);
-            let error = asking::calibration_error(&bins);
-            out::say(format_args!("{:<21} calibration error {error:.4}", set.name));
-            for bin in bins.iter().filter(|bin| bin.answers > 0) {
-                let Bin { answers, confidence, right, .. } = bin;
-                out::say(format_args!(
-                    "{:<21} confidence {confidence:.3}  right {right:.3}  of {answers}",
-                    ""
-                ));
-            }
+            say_reliability(&set.name, &asking::reliability(&answerable, &others));
             if let Some(folder) = &self.run_out {
                 std::fs::create_dir_all(folder).doing("make the folder for run files")?;
                 let runs = [
@@ -185,6 +244,17 @@ impl Eval {
         let name = set.file_name()?.to_string_lossy().replace("-notes", "");
         let files = [set.join("noanswer.jsonl"), set.with_file_name(name).join("noanswer.jsonl")];
         self.noanswer.clone().or_else(|| files.into_iter().find(|file| file.exists()))
+    }
+}
+
+fn say_reliability(name: &str, table: &Reliability) {
+    out::say(format_args!("{name:<21} calibration error {:.4}", table.error()));
+    for bin in table.bins() {
+        let Bin { count, probability, right, .. } = bin;
+        out::say(format_args!(
+            "{:<21} probability {probability:.3}  right {right:.3}  of {count}",
+            ""
+        ));
     }
 }
 
@@ -239,11 +309,12 @@ fn trec(run: &Run, tag: &str) -> String {
 fn explained(run: &Run) -> String {
     let mut text = String::new();
     for (question, ranking) in run {
-        for Ranked { document, evidence, .. } in ranking {
+        for Ranked { document, evidence, score, .. } in ranking {
             let cosine = evidence.cosine.map_or("-".to_owned(), |cosine| format!("{cosine:.4}"));
+            let Evidence { words, whole, share, own, place, abroad, kind, .. } = evidence;
+            let abroad = u8::from(*abroad);
             text += &format!(
-                "{question}\t{document}\t{:.3}\t{:.3}\t{:.3}\t{cosine}\n",
-                evidence.words, evidence.whole, evidence.share
+                "{question}\t{document}\t{words:.3}\t{whole:.3}\t{share:.4}\t{cosine}\t{own:.4}\t{place}\t{abroad}\t{kind}\t{score:.5}\n",
             );
         }
     }

@@ -110,6 +110,8 @@ pub struct Search {
     pub limit: usize,
     /// The most that a caller may ask for.
     pub max_limit: usize,
+    /// The kinds that come first among items that answer equally well.
+    pub kinds: Vec<domain::Kind>,
 }
 
 /// `[embed]`: the embedding model.
@@ -279,7 +281,7 @@ impl Default for Prompts {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { limit: 10, max_limit: 100 }
+        Self { limit: 10, max_limit: 100, kinds: Vec::new() }
     }
 }
 

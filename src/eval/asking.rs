@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Bench, Model, Question, Set, set};
+use super::{Bench, Model, Question, Reliability, Set, set};
 use crate::{
     ask::{Asked, Asker, Candidate, Reply, features},
     domain::{Filters, Pid, Progress, Result, Timestamp},
@@ -116,50 +116,16 @@ impl Figures {
     }
 }
 
-/// Bins of the reliability table.
-pub const BINS: usize = 10;
-
-/// One bin of the reliability table: answers of about the same confidence.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Bin {
-    pub answers: usize,
-    /// The share of all questions, 0 to 1.
-    pub share: f64,
-    /// Means over the answers.
-    pub confidence: f64,
-    pub right: f64,
-}
-
 /// The reliability of the confidence: whether of the answers with 0.7 seven in ten are right.
 /// Questions that the notes answer weigh as much in sum as those that they do not. An answer that
 /// was declined counts as it would have been given.
-pub fn reliability(answerable: &[Outcome], others: &[&Outcome]) -> [Bin; BINS] {
-    let mut bins = [Bin::default(); BINS];
-    let sides = [
-        (answerable.iter().collect::<Vec<_>>(), answerable.len()),
-        (others.to_vec(), others.len()),
-    ];
-    for (outcomes, count) in sides {
-        let share = 0.5 / count.max(1) as f64;
-        for outcome in outcomes {
-            let confidence = f64::from(outcome.reply.confidence);
-            let bin = &mut bins[((confidence * BINS as f64) as usize).min(BINS - 1)];
-            bin.answers += 1;
-            bin.share += share;
-            bin.confidence += share * confidence;
-            bin.right += share * f64::from(u8::from(outcome.draft_holds));
-        }
-    }
-    for bin in bins.iter_mut().filter(|bin| bin.answers > 0) {
-        bin.confidence /= bin.share;
-        bin.right /= bin.share;
-    }
-    bins
-}
-
-/// The expected calibration error: the mean distance of confidence and share of right answers.
-pub fn calibration_error(bins: &[Bin; BINS]) -> f64 {
-    bins.iter().map(|bin| bin.share * (bin.confidence - bin.right).abs()).sum()
+pub fn reliability(answerable: &[Outcome], others: &[&Outcome]) -> Reliability {
+    let weigh = |outcome: &Outcome, count: usize| {
+        (outcome.reply.confidence, outcome.draft_holds, 0.5 / count.max(1) as f64)
+    };
+    let answerable = answerable.iter().map(|outcome| weigh(outcome, answerable.len()));
+    let others = others.iter().map(|outcome| weigh(outcome, others.len()));
+    Reliability::weighted(answerable.chain(others))
 }
 
 fn mean(lengths: &[usize]) -> f64 {

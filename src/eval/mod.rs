@@ -2,10 +2,14 @@
 //! (chunks, analyser, index, vectors, fusion) and is scored as `trec_eval` does.
 
 pub mod asking;
+mod corpus;
+mod reliability;
 mod score;
 mod set;
 
-pub use score::Scores;
+pub use corpus::Corpus;
+pub use reliability::{Bin as ReliabilityBin, Reliability};
+pub use score::{Scores, promises};
 pub use set::{Question, Set};
 
 use std::{
@@ -16,9 +20,8 @@ use std::{
 
 use crate::{
     app::{App, query_embedder},
-    domain::{Document, Filters, Kind, Pid, Progress, Result},
-    index::{Embed, Index, Source},
-    markdown::Note,
+    domain::{Filters, Pid, Progress, Result},
+    index::{Embed, Index},
     search::{self, Engine, Evidence, Like, Mode, Options, Vectorise},
 };
 
@@ -52,11 +55,12 @@ impl Model {
 /// The answers of one mode to every question, best first, with their scores.
 pub type Run = Vec<(String, Vec<Ranked>)>;
 
-/// A document in a ranking, with what each side of the search said of it.
+/// A document in a ranking, with the evidence for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
     pub document: String,
     pub score: f32,
+    pub relevance: f32,
     pub evidence: Evidence,
 }
 
@@ -68,19 +72,18 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Indexes the documents of a set below `folder`; what is there already is used again.
+    /// Indexes a corpus below `folder`; what is there already is used again.
     pub fn prepare(
-        documents: &[set::Entry],
+        corpus: Corpus,
         folder: &Path,
         model: Option<Model>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let shelf = Arc::new(Shelf::new(documents));
-        let ids: Vec<String> = documents.iter().map(|entry| entry.id.clone()).collect();
+        let ids = corpus.ids();
         let by_id =
             ids.iter().enumerate().map(|(at, id)| (id.clone(), Pid(at as i64 + 1))).collect();
         let named = model.as_ref().map(|model| (model.id.as_str(), model.dims));
-        let index = Arc::new(Index::open(folder, shelf, named)?);
+        let index = Arc::new(Index::open(folder, Arc::new(corpus), named)?);
         index.catch_up(&|stage| stage.report(progress))?;
         if let Some(model) = &model {
             index.embed_all(&model.passages, model.threads, &|done, total| {
@@ -146,64 +149,20 @@ impl Bench {
         };
         let ranked = answer.results.into_iter().flat_map(|found| {
             // What was folded away as saying the same still counts, behind what is shown.
-            let (score, evidence) = (found.score, found.evidence);
+            let (score, relevance, evidence) = (found.score, found.relevance, found.evidence);
             std::iter::once(found.pid)
                 .chain(found.duplicates)
-                .map(move |pid| (pid, score, evidence))
+                .map(move |pid| (pid, score, relevance, evidence))
         });
         Ok(ranked
             .filter(|(pid, ..)| Some(*pid) != own)
             .take(DEPTH)
-            .map(|(pid, score, evidence)| Ranked {
+            .map(|(pid, score, relevance, evidence)| Ranked {
                 document: self.ids[pid.0 as usize - 1].clone(),
                 score,
+                relevance,
                 evidence,
             })
             .collect())
-    }
-}
-
-/// The documents of a set as the index reads them.
-struct Shelf(Vec<Document>);
-
-impl Shelf {
-    fn new(entries: &[set::Entry]) -> Self {
-        let documents = entries.iter().enumerate().map(|(at, entry)| {
-            let title = match entry.title.is_empty() {
-                true => entry.path.as_str(),
-                false => &entry.title,
-            };
-            let pid = Pid(at as i64 + 1);
-            let mut document =
-                Document::new(pid, Kind::Page, entry.title.clone(), entry.path.clone());
-            document.lang = Some(entry.lang.clone());
-            document.chunks = Note::parse(&entry.text, title).chunks();
-            document
-        });
-        Self(documents.collect())
-    }
-}
-
-impl Source for Shelf {
-    fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>> {
-        let from = usize::try_from(after).unwrap_or(0);
-        let pids = self.0.iter().skip(from).take(limit);
-        Ok(pids.map(|document| (document.pid.0, document.pid)).collect())
-    }
-
-    fn head(&self) -> Result<i64> {
-        Ok(self.0.len() as i64)
-    }
-
-    fn document(&self, pid: Pid) -> Result<Option<Document>> {
-        Ok(usize::try_from(pid.0 - 1).ok().and_then(|at| self.0.get(at)).cloned())
-    }
-
-    fn library(&self) -> Result<i64> {
-        Ok(0)
-    }
-
-    fn all(&self) -> Result<Vec<Pid>> {
-        Ok(self.0.iter().map(|document| document.pid).collect())
     }
 }

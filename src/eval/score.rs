@@ -54,6 +54,20 @@ impl Scores {
     }
 }
 
+/// The best results of every question: their relevance, and whether they were judged relevant.
+pub fn promises(run: &Run, judgements: &Judgements) -> Vec<(f32, bool)> {
+    let judged = |question: &str, document: &str| {
+        judgements.get(question)?.get(document).copied().filter(|gain| *gain > 0.0)
+    };
+    let mut promises = Vec::new();
+    for (question, ranking) in run {
+        for Ranked { document, relevance, .. } in ranking.iter().take(K) {
+            promises.push((*relevance, judged(question, document).is_some()));
+        }
+    }
+    promises
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +81,7 @@ mod tests {
         let ranked = |document: &str| Ranked {
             document: document.to_owned(),
             score: 1.0,
+            relevance: 1.0,
             evidence: Default::default(),
         };
         let run: Run = vec![("q1".into(), ["x", "b", "a"].map(ranked).to_vec())];

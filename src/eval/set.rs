@@ -69,7 +69,7 @@ impl Set {
         }
         Ok(Self {
             name,
-            documents: read_lines(open_documents(&folder.join("docs.jsonl.gz"))?, folder)?,
+            documents: read_documents(&folder.join("docs.jsonl.gz"))?,
             questions: read_lines(open(&folder.join("queries.jsonl"))?, folder)?,
             judgements: read_judgements(&folder.join("qrels.tsv"))?,
         })
@@ -79,6 +79,11 @@ impl Set {
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     let file = std::fs::File::open(path).doing(format_args!("open `{}`", path.display()))?;
     Ok(Box::new(file))
+}
+
+/// The documents of a file.
+pub(super) fn read_documents(file: &Path) -> Result<Vec<Entry>> {
+    read_lines(open_documents(file)?, file)
 }
 
 /// The documents, gzipped; or, where a link became a file, the path that it points to.

@@ -14,19 +14,26 @@ use tantivy::{
 };
 
 use super::{
-    narrow::{Bits, Cache, Narrowing},
+    narrow::{Cache, Narrowing},
     schema::Fields,
 };
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Kind, Result, error::Doing};
 
-/// The numbers of one segment.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Counts {
+/// How many kinds of item there are.
+pub(super) const KINDS: usize = Kind::ALL.len();
+
+/// The numbers of one kind of item in one segment.
+#[derive(Debug, Clone, Copy, Default)]
+struct KindCounts {
     passages: u64,
     items: u64,
     /// By the order of [`fields`].
     tokens: [u64; 5],
 }
+
+/// The numbers of one segment, by kind.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts([KindCounts; KINDS]);
 
 /// The fields whose lengths are compared.
 pub(super) fn fields(fields: &Fields) -> [Field; 5] {
@@ -43,7 +50,9 @@ pub(super) struct Census {
     /// their segment is merged, because the dictionaries include them.
     pub(super) counted: u64,
     pub(super) items: u64,
-    tokens: [(Field, u64); 5],
+    fields: [Field; 5],
+    tokens: [u64; 5],
+    kinds: [KindCounts; KINDS],
 }
 
 impl Census {
@@ -54,33 +63,66 @@ impl Census {
         cache: &Cache,
         visible: Option<Arc<Narrowing>>,
     ) -> Result<Self> {
-        let mut sum = Counts::default();
+        let mut kinds = [KindCounts::default(); KINDS];
+        let (mut passages, mut items) = (0, 0);
         for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
             let counts = match &visible {
-                Some(visible) => cache.counts(segment, || {
-                    count(searcher, segment, names, cache, visible.segments[ordinal].as_deref())
+                Some(visible) => cache.counts(segment, segment.num_deleted_docs(), || {
+                    count(searcher, segment, names, cache, Part::Visible(visible, ordinal))
                 })?,
-                None => from_dictionaries(segment, names)?,
+                None => {
+                    passages += u64::from(segment.num_docs());
+                    // Deleted passages included, as in the dictionaries: what is counted once of a
+                    // segment holds as long as the segment.
+                    cache.counts(segment, ALL, || whole(searcher, segment, names, cache))?
+                }
             };
-            sum.passages += counts.passages;
-            sum.items += counts.items;
-            for (sum, tokens) in sum.tokens.iter_mut().zip(counts.tokens) {
-                *sum += tokens;
+            for (sum, counts) in kinds.iter_mut().zip(counts.0) {
+                sum.passages += counts.passages;
+                sum.items += counts.items;
+                sum.tokens.iter_mut().zip(counts.tokens).for_each(|(sum, more)| *sum += more);
             }
+            items = kinds.iter().map(|kind| kind.items).sum();
         }
-        let max_docs =
-            searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc()));
-        let counted = if visible.is_some() { sum.passages } else { max_docs.sum() };
-        let mut tokens = fields(names).map(|field| (field, 0));
-        for ((_, tokens), sum) in tokens.iter_mut().zip(sum.tokens) {
-            *tokens = sum;
+        let counted = kinds.iter().map(|kind| kind.passages).sum();
+        if visible.is_some() {
+            passages = counted;
         }
-        Ok(Self { visible, passages: sum.passages, counted, items: sum.items.max(1), tokens })
+        let mut tokens = [0; 5];
+        for kind in &kinds {
+            tokens.iter_mut().zip(kind.tokens).for_each(|(sum, more)| *sum += more);
+        }
+        Ok(Self {
+            visible,
+            passages,
+            counted,
+            items: items.max(1),
+            fields: fields(names),
+            tokens,
+            kinds,
+        })
     }
 
     /// The tokens of all passages in one field.
     pub(super) fn tokens(&self, field: Field) -> u64 {
-        self.tokens.iter().find(|(known, _)| *known == field).map_or(0, |(_, tokens)| *tokens)
+        self.place(field).map_or(0, |at| self.tokens[at])
+    }
+
+    fn place(&self, field: Field) -> Option<usize> {
+        self.fields.iter().position(|known| *known == field)
+    }
+
+    /// The mean length of a field in items of one kind; `None` where there are none. A note is long
+    /// or short among notes: beside thousands of bookmarks of one line, every note would be long.
+    pub(super) fn average(&self, field: Field, kind: usize) -> Option<f32> {
+        let at = self.place(field)?;
+        let counts = &self.kinds[kind];
+        if counts.passages == 0 {
+            return None;
+        }
+        // The words of the whole item stand on its first passage only.
+        let documents = if at == WHOLE { counts.items } else { counts.passages };
+        Some(counts.tokens[at] as f32 / documents.max(1) as f32)
     }
 
     /// In how many passages of a segment a term occurs.
@@ -107,41 +149,70 @@ impl Census {
     }
 }
 
-fn from_dictionaries(segment: &SegmentReader, names: &Fields) -> Result<Counts> {
+/// Stands for "deleted passages included" in the cache of counts.
+const ALL: u32 = u32::MAX;
+/// The place of the field with the words of a whole item in [`fields`].
+const WHOLE: usize = 4;
+
+/// Which passages of a segment are counted.
+enum Part<'a> {
+    /// Those that are left and visible; with the number of the segment.
+    Visible(&'a Narrowing, usize),
+    All,
+}
+
+/// The numbers of a whole segment, deleted passages included.
+fn whole(
+    searcher: &Searcher,
+    segment: &SegmentReader,
+    names: &Fields,
+    cache: &Cache,
+) -> Result<Counts> {
+    let Some(kind) = cache.columns(segment)?.only_kind() else {
+        return count(searcher, segment, names, cache, Part::All);
+    };
     let what = "measure the passages";
-    let mut counts = Counts { passages: u64::from(segment.num_docs()), ..Counts::default() };
+    let mut counts = KindCounts { passages: u64::from(segment.max_doc()), ..KindCounts::default() };
     for (sum, field) in counts.tokens.iter_mut().zip(fields(names)) {
         *sum = segment.inverted_index(field).doing(what)?.total_num_tokens();
     }
     let first = tantivy::Term::from_field_text(names.facts, &super::schema::first());
     let facts = segment.inverted_index(names.facts).doing(what)?;
     counts.items = u64::from(facts.doc_freq(&first).doing(what)?);
-    Ok(counts)
+    let mut all = Counts::default();
+    all.0[kind] = counts;
+    Ok(all)
 }
 
-/// Counts the living passages of a segment that are in `visible`. Lengths are those that BM25
-/// compares: rounded, as the index keeps them.
+/// Counts passages one by one. Lengths are those that BM25 compares: rounded, as the index keeps
+/// them.
 fn count(
     searcher: &Searcher,
     segment: &SegmentReader,
     names: &Fields,
     cache: &Cache,
-    visible: Option<&Bits>,
+    part: Part<'_>,
 ) -> Result<Counts> {
     let firsts = cache.firsts(searcher, segment, names)?;
-    let passes = |doc: &u32| visible.is_none_or(|visible| visible.has(*doc));
+    let columns = cache.columns(segment)?;
+    let counted = |doc: &u32| match &part {
+        Part::Visible(visible, ordinal) => {
+            let bits = visible.segments[*ordinal].as_deref();
+            bits.is_none_or(|bits| bits.has(*doc)) && !segment.is_deleted(*doc)
+        }
+        Part::All => true,
+    };
     let mut counts = Counts::default();
-    for doc in segment.doc_ids_alive().filter(passes) {
-        counts.passages += 1;
-        counts.items += u64::from(firsts.has(doc));
+    for doc in (0..segment.max_doc()).filter(counted) {
+        let kind = &mut counts.0[columns.kind(doc)];
+        kind.passages += 1;
+        kind.items += u64::from(firsts.has(doc));
     }
-    for (sum, field) in counts.tokens.iter_mut().zip(fields(names)) {
+    for (at, field) in fields(names).into_iter().enumerate() {
         let lengths = segment.get_fieldnorms_reader(field).doing("measure the passages")?;
-        *sum = segment
-            .doc_ids_alive()
-            .filter(passes)
-            .map(|doc| u64::from(lengths.fieldnorm(doc)))
-            .sum();
+        for doc in (0..segment.max_doc()).filter(counted) {
+            counts.0[columns.kind(doc)].tokens[at] += u64::from(lengths.fieldnorm(doc));
+        }
     }
     Ok(counts)
 }

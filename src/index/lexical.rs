@@ -255,16 +255,16 @@ fn query(clauses: &[Clause]) -> BooleanQuery {
 }
 
 /// What the words add up to in each passage.
-pub(super) fn sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
+pub(super) fn sums(searcher: &Searcher, cache: &Cache, words: &Words) -> Result<Sums> {
     let census = &words.census;
-    Sums::of(searcher, census, &words.dictionaries, &words.clauses, census.counted)
+    Sums::of(searcher, cache, census, &words.dictionaries, &words.clauses, census.counted)
 }
 
 /// What the words add up to in each item, at its first passage: BM25 over all its words, with its
 /// length and the words' rarity counted in items.
-pub(super) fn item_sums(searcher: &Searcher, words: &Words) -> Result<Sums> {
+pub(super) fn item_sums(searcher: &Searcher, cache: &Cache, words: &Words) -> Result<Sums> {
     let census = &words.census;
-    Sums::of(searcher, census, &words.dictionaries, &words.whole, census.items)
+    Sums::of(searcher, cache, census, &words.dictionaries, &words.whole, census.items)
 }
 
 /// The items that say most of what was asked, by their first passages.

@@ -170,10 +170,45 @@ pub(super) struct Columns {
     pub(super) key: Column<u64>,
     pub(super) fold: Column<u64>,
     pub(super) date: Column<i64>,
+    kind: Kinds,
     by_key: OnceLock<ByKey>,
 }
 
+/// The kinds of a segment's passages, by their place in [`Kind::ALL`].
+enum Kinds {
+    One(u8),
+    Each(Vec<u8>),
+}
+
+impl Kinds {
+    #[allow(clippy::cast_possible_truncation)]
+    fn of(column: &Column<u64>, docs: DocId) -> Self {
+        let known = |kind: u64| kind.min(Kind::ALL.len() as u64 - 1) as u8;
+        let (least, most) = (known(column.min_value()), known(column.max_value()));
+        if docs == 0 || least >= most {
+            return Self::One(most);
+        }
+        Self::Each((0..docs).map(|doc| column.first(doc).map_or(0, known)).collect())
+    }
+}
+
 impl Columns {
+    /// The kind of a passage, as its place in [`Kind::ALL`].
+    pub(super) fn kind(&self, doc: DocId) -> usize {
+        match &self.kind {
+            Kinds::One(kind) => usize::from(*kind),
+            Kinds::Each(kinds) => usize::from(kinds[doc as usize]),
+        }
+    }
+
+    /// The kind of all passages, where there is only one.
+    pub(super) fn only_kind(&self) -> Option<usize> {
+        match &self.kind {
+            Kinds::One(kind) => Some(usize::from(*kind)),
+            Kinds::Each(_) => None,
+        }
+    }
+
     /// The passages that have `key`, those that are gone included.
     pub(super) fn with_key(&self, key: u64) -> impl Iterator<Item = DocId> {
         let by_key = self.by_key.get_or_init(|| ByKey::of(&self.key, self.key.num_docs()));
@@ -195,13 +230,14 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// What everybody may know of a segment, counted once.
+    /// The numbers of a segment, counted once for each number of `deleted` passages.
     pub(super) fn counts(
         &self,
         segment: &SegmentReader,
+        deleted: u32,
         count: impl FnOnce() -> Result<Counts>,
     ) -> Result<Counts> {
-        let key = (segment.segment_id(), segment.num_deleted_docs());
+        let key = (segment.segment_id(), deleted);
         let lock = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(counts) = lock().get(&key) {
             return Ok(counts.clone());
@@ -231,6 +267,7 @@ impl Cache {
                 .column_opt::<i64>("date")
                 .doing(what)?
                 .unwrap_or_else(|| Column::build_empty_column(segment.max_doc())),
+            kind: Kinds::of(&fast.u64("kind").doing(what)?, segment.max_doc()),
             by_key: OnceLock::new(),
         });
         if kept.len() >= KEPT_COLUMNS {

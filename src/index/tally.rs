@@ -13,7 +13,10 @@ use tantivy::{
     schema::{Field, IndexRecordOption},
 };
 
-use super::{census::Census, narrow::Narrowing};
+use super::{
+    census::{Census, KINDS},
+    narrow::{Cache, Narrowing},
+};
 use crate::domain::{Result, error::Doing};
 
 /// Postings that are worth adding up: some ten milliseconds. A question with more is answered by
@@ -97,9 +100,10 @@ impl Clause {
 }
 
 impl Sums {
-    /// `documents` is the number that rarity and average lengths are taken over.
+    /// `documents` is the number that rarity is taken over.
     pub(super) fn of(
         searcher: &Searcher,
+        cache: &Cache,
         census: &Census,
         known: &Dictionaries,
         clauses: &[Clause],
@@ -109,18 +113,21 @@ impl Sums {
             return Ok(Self { segments: None });
         }
         let what = "search the words";
-        let mut weights = Vec::with_capacity(clauses.len());
+        // Lengths are compared within a kind.
+        let mut weights: Vec<[Option<Bm25Weight>; KINDS]> = Vec::with_capacity(clauses.len());
         for clause in clauses {
-            let average = census.tokens(clause.field) as Score / documents.max(1) as Score;
             let frequency = clause.frequency.min(documents);
-            weights.push(
-                Bm25Weight::for_one_term_without_explain(frequency, documents, average)
-                    .boost_by(clause.weight),
-            );
+            weights.push(std::array::from_fn(|kind| {
+                let average = census.average(clause.field, kind)?;
+                let weight =
+                    Bm25Weight::for_one_term_without_explain(frequency, documents, average);
+                Some(weight.boost_by(clause.weight))
+            }));
         }
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
         for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
             let mut sums = vec![0.0; segment.max_doc() as usize];
+            let columns = cache.columns(segment)?;
             let mut measured: Vec<(Field, FieldNormReader)> = Vec::new();
             for (clause, weight) in clauses.iter().zip(&weights) {
                 let Some(place) = clause.places.get(ordinal).and_then(Option::as_ref) else {
@@ -140,7 +147,9 @@ impl Sums {
                 };
                 while !block.docs().is_empty() {
                     for (doc, times) in block.docs().iter().zip(block.freqs()) {
-                        sums[*doc as usize] += weight.score(lengths.fieldnorm_id(*doc), *times);
+                        if let Some(weight) = &weight[columns.kind(*doc)] {
+                            sums[*doc as usize] += weight.score(lengths.fieldnorm_id(*doc), *times);
+                        }
                     }
                     block.advance();
                 }

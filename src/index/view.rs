@@ -21,7 +21,7 @@ use super::{
     tally::Sums,
     vectors::{Keys, Progress, Snapshot},
 };
-use crate::domain::{Error, Filters, MatchId, Pid, Result, error::Doing};
+use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, error::Doing};
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +31,7 @@ pub struct Hit {
     pub score: f32,
     /// Equal for passages that say the same.
     pub fold: u64,
+    pub kind: Kind,
     address: DocAddress,
 }
 
@@ -153,12 +154,12 @@ impl View {
 
     /// What the words add up to in each passage.
     pub fn sums(&self, words: &Words) -> Result<Sums> {
-        lexical::sums(&self.searcher, words)
+        lexical::sums(&self.searcher, &self.cache, words)
     }
 
     /// What the words add up to in each item.
     pub fn item_sums(&self, words: &Words) -> Result<Sums> {
-        lexical::item_sums(&self.searcher, words)
+        lexical::item_sums(&self.searcher, &self.cache, words)
     }
 
     /// The best passages by words, best first.
@@ -482,7 +483,8 @@ impl View {
         let ordinal = columns.ordinal.first(address.doc_id).unwrap_or(0);
         let chunk = u32::try_from(ordinal).unwrap_or(u32::MAX);
         let fold = columns.fold.first(address.doc_id).unwrap_or(0);
-        Ok(Hit { id: MatchId { pid, chunk }, score, fold, address })
+        let kind = Kind::ALL[columns.kind(address.doc_id)];
+        Ok(Hit { id: MatchId { pid, chunk }, score, fold, kind, address })
     }
 
     /// Every (item, passage) in the index, for comparing two of them.

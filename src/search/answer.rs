@@ -20,6 +20,9 @@ pub struct Answer {
     pub unknown_filters: Vec<String>,
     /// Whether passages were compared by meaning and none came close enough.
     pub none_near: bool,
+    /// Prompts that match and are not shown, because nobody asked for prompts and they do not fit
+    /// very well.
+    pub prompts_left_out: usize,
     pub freshness: Freshness,
     pub vectors: Option<Progress>,
     /// Quoted words that were looked for as words, not as exact phrases.
@@ -89,6 +92,11 @@ impl Answer {
             let verb =
                 if self.unknown_filters.len() == 1 { "is not a filter" } else { "are not filters" };
             notes.push(format!("`{names}:` {verb}; searched as words. Filters: {TOLD}"));
+        }
+        match self.prompts_left_out {
+            0 => {}
+            1 => notes.push("1 prompt is left out; `kind:prompt` finds it".to_owned()),
+            count => notes.push(format!("{count} prompts are left out; `kind:prompt` finds them")),
         }
         if self.none_near {
             notes.push("no passage is close enough in meaning".to_owned());

@@ -9,27 +9,28 @@ use std::{
 use super::{
     answer::{Answer, Found},
     filters::combine,
-    fuse::{Aim, Evidence, Floor, Mode},
+    fuse::{Aim, Evidence, Mode},
     group::{Candidate, Group, group},
+    kinds::{Preference, remove_weak_prompts},
     query::Query,
+    relevance::level,
+    weigh::{Question, in_language_of, weigh, whole_items},
 };
 use crate::{
-    domain::{Error, Filters, Patience, Pid, Result},
+    domain::{Error, Filters, Kind, Patience, Result},
     index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words, beside},
-    text::{Lang, lang, words::count_words},
+    text::words::count_words,
 };
 
 /// Results a caller may ask for at once, and how deep the pages go.
 pub const MOST_RESULTS: usize = 100;
 pub const DEEPEST: usize = 1_000;
 /// Passages each side is asked for, at least.
-const POOL: usize = 100;
+pub(super) const POOL: usize = 100;
 /// Questions whose vectors are remembered, for the next page and for the agent that asks again.
 const REMEMBERED: usize = 64;
 /// Results from which a second thread that reads them pays for itself.
 const WORTH_THREADS: usize = 6;
-/// Passages of an item that `similar` compares.
-const COMPARED: usize = 16;
 
 /// What a text is to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,7 +62,7 @@ impl<'a> Options<'a> {
         Self { filters, lang: None, limit: 10, offset: 0, mode: Mode::Hybrid }
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.limit == 0 || self.limit > MOST_RESULTS {
             return Err(Error::invalid_params(format!(
                 "limit `{}` is not between 1 and {MOST_RESULTS}",
@@ -77,20 +78,14 @@ impl<'a> Options<'a> {
     }
 }
 
-/// What `similar` starts from.
-#[derive(Debug, Clone, Copy)]
-pub enum Like<'a> {
-    Text(&'a str),
-    Item(Pid),
-}
-
 type Remembered = HashMap<(Role, String), Vec<f32>>;
 
 /// Searches one index.
 pub struct Engine {
-    index: Arc<Index>,
-    vectorise: Option<Vectorise>,
+    pub(super) index: Arc<Index>,
+    pub(super) vectorise: Option<Vectorise>,
     knows: Option<Knows>,
+    preference: Preference,
     /// How long a search waits for the index to catch up.
     patience: Duration,
     remembered: Mutex<Remembered>,
@@ -98,7 +93,13 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(index: Arc<Index>, vectorise: Option<Vectorise>, patience: Duration) -> Self {
-        Self { index, vectorise, knows: None, patience, remembered: Mutex::default() }
+        let preference = Preference::default();
+        Self { index, vectorise, knows: None, preference, patience, remembered: Mutex::default() }
+    }
+
+    /// Sets the kinds that come first among items that answer equally well.
+    pub fn preferring(self, kinds: &[Kind]) -> Self {
+        Self { preference: Preference::new(kinds), ..self }
     }
 
     /// Sets the test for questions whose vector would say nothing; those are searched by words only.
@@ -111,7 +112,7 @@ impl Engine {
     }
 
     /// The index as the caller may see it, and how far it is behind.
-    fn look(&self, filters: &Filters) -> Result<(View, Freshness)> {
+    pub(super) fn look(&self, filters: &Filters) -> Result<(View, Freshness)> {
         let request = Patience::current();
         let wait = request.remaining().map_or(self.patience, |left| left.min(self.patience));
         let freshness = self.index.ensure_fresh(wait)?;
@@ -182,11 +183,16 @@ impl Engine {
         } else {
             options.mode
         };
-        let asked = count_words(&query.text);
-        let said = Said { asked, words: &words, sums: &sums, item_sums: &item_sums };
+        let length = count_words(&query.text);
+        let question = Question { length, words: &words, sums: &sums, item_sums: &item_sums };
         let home = in_language_of(&view, &query.text)?;
         let hits = (by_words, by_meaning);
-        let candidates = weigh(&view, &said, aim.as_ref(), hits, &home, mode)?;
+        let mut candidates = weigh(&view, &question, aim.as_ref(), hits, &home, mode)?;
+        let mut prompts_left_out = 0;
+        if !filters.kinds.contains(&Kind::Prompt) && !self.preference.names(Kind::Prompt) {
+            prompts_left_out = remove_weak_prompts(&mut candidates);
+        }
+        self.preference.apply(&mut candidates);
         request.check()?;
         let groups = group(candidates, mode);
         if groups.is_empty() && query.quotes_a_sentence() {
@@ -194,7 +200,7 @@ impl Engine {
         }
         let none_near = groups.is_empty() && (aim.is_some() || spelled);
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };
-        let page = self.show(&view, &groups, options, &words.terms)?;
+        let page = self.show(&view, &groups, options, mode, &words.terms)?;
         let vectors = match options.mode {
             Mode::Lexical => None,
             _ => self.index.vector_progress(&view)?,
@@ -207,6 +213,7 @@ impl Engine {
             unknown: words.unknown,
             unknown_filters: query.unknown_filters.clone(),
             none_near,
+            prompts_left_out,
             mentioned: query.mentioned.clone(),
             freshness,
             vectors,
@@ -233,9 +240,10 @@ impl Engine {
             Patience::current().check()?;
             // A phrase must stand in the passage itself.
             if query.phrases.is_empty() && query.excluded.is_empty() {
-                let asked = count_words(&query.text);
-                let said = Said { asked, words: &words, sums: &sums, item_sums: &item_sums };
-                hits.extend(whole_items(view, &said, narrowing, &hits, pool)?);
+                let length = count_words(&query.text);
+                let question =
+                    Question { length, words: &words, sums: &sums, item_sums: &item_sums };
+                hits.extend(whole_items(view, &question, narrowing, &hits, pool)?);
             }
         }
         let total = view.count(&words, &item_sums, narrowing)?;
@@ -266,7 +274,7 @@ impl Engine {
         Ok((aim, hits))
     }
 
-    fn vector(&self, vectorise: &Vectorise, text: &str, role: Role) -> Result<Vec<f32>> {
+    pub(super) fn vector(&self, vectorise: &Vectorise, text: &str, role: Role) -> Result<Vec<f32>> {
         let lock = || self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (role, text.to_owned());
         if let Some(vector) = lock().get(&key) {
@@ -303,12 +311,13 @@ impl Engine {
             .collect::<Vec<_>>();
         Ok(Answer {
             next: next(options, candidates.len()),
-            results: self.show(view, &candidates, options, &[])?,
+            results: self.show(view, &candidates, options, options.mode, &[])?,
             total,
             expansions: Vec::new(),
             unknown: Vec::new(),
             unknown_filters: Vec::new(),
             none_near: false,
+            prompts_left_out: 0,
             mentioned: Vec::new(),
             freshness,
             vectors: None,
@@ -317,106 +326,19 @@ impl Engine {
         })
     }
 
-    /// The items nearest to a text or to another item.
-    pub fn similar(&self, like: Like<'_>, options: &Options<'_>) -> Result<Answer> {
-        self.index.guarded(|| self.similar_once(like, options))
-    }
-
-    fn similar_once(&self, like: Like<'_>, options: &Options<'_>) -> Result<Answer> {
-        options.check()?;
-        let Some(vectorise) = &self.vectorise else {
-            return Err(Error::invalid_params(
-                "similar needs vectors and there is no embedder; set `[embed] provider`",
-            ));
-        };
-        let (view, freshness) = self.look(options.filters)?;
-        let own = match like {
-            Like::Item(pid) => Some(pid),
-            Like::Text(_) => None,
-        };
-        let vectors = self.vectors_like(&view, vectorise, like)?;
-        let narrowing = view.narrow(&Asked { lang: options.lang, ..Asked::by(options.filters) })?;
-        let wanted = (options.offset + options.limit) * 4;
-        let mut best: HashMap<crate::domain::MatchId, Candidate> = HashMap::new();
-        for vector in &vectors {
-            Patience::current().check()?;
-            for hit in view.nearest(vector, &narrowing, wanted.max(POOL))? {
-                if Some(hit.id.pid) == own {
-                    continue;
-                }
-                let evidence = Evidence { cosine: Some(hit.score), ..Evidence::default() };
-                let candidate = Candidate { hit, evidence, score: hit.score };
-                let kept = best.entry(hit.id).or_insert(Candidate { score: f32::MIN, ..candidate });
-                if hit.score > kept.score {
-                    *kept = Candidate { hit, evidence, score: hit.score };
-                }
-            }
-        }
-        let groups = group(best.into_values().collect(), Mode::Vector);
-        Ok(Answer {
-            next: next(options, groups.len()),
-            results: self.show(&view, &groups, options, &[])?,
-            total: Total { items: groups.len(), exact: false },
-            expansions: Vec::new(),
-            unknown: Vec::new(),
-            unknown_filters: Vec::new(),
-            none_near: groups.is_empty(),
-            mentioned: Vec::new(),
-            freshness,
-            vectors: self.index.vector_progress(&view)?,
-            words_only: None,
-            repairs: self.index.recent_repairs(),
-        })
-    }
-
-    fn vectors_like(
-        &self,
-        view: &View,
-        vectorise: &Vectorise,
-        like: Like<'_>,
-    ) -> Result<Vec<Vec<f32>>> {
-        match like {
-            Like::Text(text) if text.chars().any(char::is_alphanumeric) => {
-                Ok(vec![self.vector(vectorise, text, Role::Passage)?])
-            }
-            Like::Text(_) => {
-                Err(Error::invalid_params("text has no words; give a sentence or more"))
-            }
-            Like::Item(pid) => {
-                let mut vectors = view.vectors_of(pid)?;
-                vectors.truncate(COMPARED);
-                if vectors.is_empty() {
-                    // Its vectors are still to come: the first passage speaks for it.
-                    let Some(hit) = view.passages_of(pid)?.into_iter().next() else {
-                        return Err(Error::invalid_params(format!(
-                            "no item has pid `{pid}`; take it from a search result"
-                        )));
-                    };
-                    let passage = view.passage(&hit)?;
-                    let text = crate::index::embedded_text(
-                        &passage.title,
-                        &passage.toc_path,
-                        &passage.text,
-                    );
-                    vectors.push(self.vector(vectorise, &text, Role::Passage)?);
-                }
-                Ok(vectors)
-            }
-        }
-    }
-
-    fn show(
+    pub(super) fn show(
         &self,
         view: &View,
         groups: &[Group],
         options: &Options<'_>,
+        mode: Mode,
         terms: &[String],
     ) -> Result<Vec<Found>> {
         let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
         let start = options.offset.min(groups.len());
         let page = &groups[start..groups.len().min(start + options.limit)];
         let show = |part: &[Group]| -> Result<Vec<Found>> {
-            part.iter().map(|group| group.show(view, &terms)).collect()
+            part.iter().map(|group| group.show(view, &terms, mode)).collect()
         };
         let mut found = if page.len() < WORTH_THREADS {
             show(page)?
@@ -429,18 +351,18 @@ impl Engine {
             found.extend(second.unwrap_or_else(lost)?);
             found
         };
-        // By words alone, the order weighs the evidence a little differently than relevance does.
-        let before = groups[..start].iter().map(|group| group.best.evidence.relevance());
-        let mut least = before.fold(1.0, f32::min);
-        for found in &mut found {
-            least = least.min(found.relevance);
-            found.relevance = least;
+        // The order weighs the evidence a little differently than the probability does.
+        let mut relevance: Vec<f32> =
+            groups.iter().map(|group| group.best.evidence.relevance(mode)).collect();
+        level(&mut relevance);
+        for (found, relevance) in found.iter_mut().zip(&relevance[start..]) {
+            found.relevance = *relevance;
         }
         Ok(found)
     }
 }
 
-fn next(options: &Options<'_>, found: usize) -> Option<usize> {
+pub(super) fn next(options: &Options<'_>, found: usize) -> Option<usize> {
     let next = options.offset + options.limit;
     (next < found && next < DEEPEST).then_some(next)
 }
@@ -452,108 +374,4 @@ struct ByWords {
     item_sums: Sums,
     hits: Vec<Hit>,
     total: Total,
-}
-
-/// The words of a question and what they add up to.
-struct Said<'a> {
-    /// How many words the question has.
-    asked: usize,
-    words: &'a Words,
-    sums: &'a Sums,
-    item_sums: &'a Sums,
-}
-
-/// The best passages of items that say what was asked only as a whole: none of their passages is
-/// among the best, and one of each has to be shown.
-fn whole_items(
-    view: &View,
-    said: &Said<'_>,
-    narrowing: &Narrowing,
-    found: &[Hit],
-    pool: usize,
-) -> Result<Vec<Hit>> {
-    let found: HashSet<Pid> = found.iter().map(|hit| hit.id.pid).collect();
-    let mut passages = Vec::new();
-    for item in view.items(said.words, said.item_sums, narrowing, pool / 2)? {
-        if !found.contains(&item.id.pid) {
-            passages.extend(view.beside(&item)?);
-        }
-    }
-    let scores = view.scores(said.words, said.sums, &passages)?;
-    let mut best: Vec<Hit> = Vec::new();
-    for (mut hit, score) in passages.into_iter().zip(scores) {
-        hit.score = score;
-        match best.last_mut().filter(|last| last.id.pid == hit.id.pid) {
-            // Of equal ones the last, as long as there is no better reason to choose.
-            Some(last) if score >= last.score => *last = hit,
-            Some(_) => {}
-            None => best.push(hit),
-        }
-    }
-    Ok(best)
-}
-
-/// The passages in the language of a question. Japanese without kana may as well be Chinese.
-fn in_language_of(view: &View, text: &str) -> Result<Vec<Narrowing>> {
-    let languages = match lang::detect(text) {
-        Lang::Japanese | Lang::Chinese => vec![Lang::Japanese, Lang::Chinese],
-        language => vec![language],
-    };
-    let everything = Filters { archived: true, ..Filters::default() };
-    let narrow = |language: Lang| {
-        view.narrow(&Asked { lang: Some(language.code()), ..Asked::by(&everything) })
-    };
-    languages.into_iter().map(narrow).collect()
-}
-
-/// Every passage that either side found, with what both sides say of it.
-fn weigh(
-    view: &View,
-    Said { asked, words, sums, item_sums }: &Said<'_>,
-    aim: Option<&Aim>,
-    (by_words, by_meaning): (Vec<Hit>, Vec<Hit>),
-    home: &[Narrowing],
-    mode: Mode,
-) -> Result<Vec<Candidate>> {
-    let seen: HashSet<_> = by_words.iter().map(|hit| hit.id).collect();
-    let only_near: Vec<Hit> =
-        by_meaning.into_iter().filter(|hit| !seen.contains(&hit.id)).collect();
-    let cosines = match aim {
-        Some(aim) => view
-            .cosines(&aim.vector, &by_words)?
-            .into_iter()
-            .map(|cosine| cosine.map(|cosine| aim.cosine(cosine)))
-            .collect(),
-        None => vec![None; by_words.len()],
-    };
-    let scores = match mode {
-        Mode::Hybrid => view.scores(words, sums, &only_near)?,
-        _ => vec![0.0; only_near.len()],
-    };
-    let whole = match mode {
-        Mode::Vector => HashMap::new(),
-        _ => view.item_scores(words, item_sums, by_words.iter().chain(&only_near))?,
-    };
-    let floor = Floor::of(*asked, !words.is_empty());
-    let evidence = |hit: &Hit, passage: f32, cosine: Option<f32>| {
-        let whole = whole.get(&hit.id.pid).copied().unwrap_or(0.0);
-        let part =
-            |score: f32| if words.ideal > 0.0 { (score / words.ideal).min(1.0) } else { 0.0 };
-        let (share, own, place) = (part(whole), part(passage), hit.id.chunk);
-        let abroad = !home.iter().any(|language| view.is_among(language, hit));
-        Evidence { words: passage, whole, share, own, cosine, place, abroad }
-    };
-    let first = by_words
-        .into_iter()
-        .zip(cosines)
-        .map(|(hit, cosine)| (hit, evidence(&hit, hit.score, cosine)));
-    let second = only_near
-        .into_iter()
-        .zip(scores)
-        .map(|(hit, words)| (hit, evidence(&hit, words, Some(hit.score))));
-    Ok(first
-        .chain(second)
-        .filter(|(_, evidence)| evidence.counts(mode, floor))
-        .map(|(hit, evidence)| Candidate { hit, evidence, score: evidence.score(mode) })
-        .collect())
 }

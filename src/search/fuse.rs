@@ -9,6 +9,8 @@
 //! while of many passages one is always near by chance. The figures were tuned on the judged sets of
 //! `notewell eval --explain`; BENCHMARKS says what they gain on questions they were not tuned on.
 
+use crate::domain::Kind;
+
 /// What meaning counts in the sum.
 pub(super) const MEANING: f32 = 0.5;
 /// What a BM25 score counts.
@@ -19,14 +21,18 @@ pub(super) const SHARE: f32 = 0.35;
 const MOST: f32 = 1.5;
 /// What the share counts that a passage's own words answer, among the passages of one item.
 const OWN: f32 = 0.3;
-/// What the first passage of an item counts beside what it says; the second has half of it, the
-/// third a third.
+/// What the first passage of a page counts beside what it says; the second has half of it, the
+/// third a third, and by words alone a quarter and a ninth.
 const OPENING: f32 = 0.05;
+/// The part of it for a bookmark, a card or a prompt: about what a passage of a page has on average.
+const ONLY_PASSAGE: f32 = 1.0 / 3.0;
 /// How much of what all passages have in common is left out of a question.
 const COMMON: f32 = 0.24;
 /// Of a BM25 score, the part of the whole item; the passage itself has the rest. A long note may say
 /// each half of what was asked in another place.
 pub(super) const WHOLE: f32 = 0.8;
+/// The same where words are all there is.
+const WHOLE_BY_WORDS: f32 = 0.85;
 /// The BM25 score that counts as a full match.
 pub(super) const STRONG: f32 = 40.0;
 /// The cosine that is assumed for a passage without a vector that has every word that was asked.
@@ -51,9 +57,9 @@ impl Floor {
     }
 }
 
-/// How fast relevance grows with the score: at 0.5 (a strong match of words and meaning) it is two
-/// thirds.
-const STEEP: f32 = 2.2;
+/// The share of the question, and the cosine, from which a prompt fits very well.
+const FITTING_SHARE: f32 = 0.6;
+const FITTING_COSINE: f32 = 0.5;
 
 /// Which sides are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +71,7 @@ pub enum Mode {
 }
 
 /// What each side says of one passage.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// BM25; 0 when it has none of the words.
     pub words: f32,
@@ -82,6 +88,7 @@ pub struct Evidence {
     pub place: u32,
     /// Whether it is in another language than the question.
     pub abroad: bool,
+    pub kind: Kind,
 }
 
 /// A question's vector as the passages are asked for it.
@@ -118,19 +125,51 @@ fn length(vector: &[f32]) -> f32 {
     vector.iter().map(|value| value * value).sum::<f32>().sqrt().max(f32::MIN_POSITIVE)
 }
 
+impl Default for Evidence {
+    fn default() -> Self {
+        Self {
+            words: 0.0,
+            whole: 0.0,
+            share: 0.0,
+            own: 0.0,
+            cosine: None,
+            place: 0,
+            abroad: false,
+            kind: Kind::Page,
+        }
+    }
+}
+
 impl Evidence {
     /// What passages are ordered by.
     pub fn score(&self, mode: Mode) -> f32 {
-        let words = (WHOLE * self.whole + (1.0 - WHOLE) * self.words) / STRONG;
+        let whole = if mode == Mode::Lexical { WHOLE_BY_WORDS } else { WHOLE };
+        let words = (whole * self.whole + (1.0 - whole) * self.passage_words()) / STRONG;
         match mode {
-            Mode::Lexical => words,
+            Mode::Lexical => words + self.opening(2),
             Mode::Vector => self.cosine.unwrap_or(0.0),
             Mode::Hybrid => {
                 MEANING * self.meaning()
                     + WORDS * words
                     + SHARE * self.share.powf(MOST)
-                    + OPENING / (self.place as f32 + 1.0)
+                    + self.opening(1)
             }
+        }
+    }
+
+    /// The BM25 score of the passage. A page has many passages, and its title and headings say which
+    /// it is about; a bookmark says the same one line as title, heading and text.
+    fn passage_words(&self) -> f32 {
+        if self.kind == Kind::Page { self.words } else { self.words.min(self.whole) }
+    }
+
+    /// What the place of the passage counts, less with each place and faster with a higher `power`.
+    /// Other kinds than pages mostly have one passage, whose place says nothing.
+    fn opening(&self, power: i32) -> f32 {
+        if self.kind == Kind::Page {
+            OPENING / (self.place as f32 + 1.0).powi(power)
+        } else {
+            OPENING * ONLY_PASSAGE
         }
     }
 
@@ -162,38 +201,16 @@ impl Evidence {
         }
     }
 
-    /// 0 to 1, comparable between questions and between ways to search: the same evidence gives the
-    /// same relevance. It saturates, because twice as many rare words do not make a passage twice as
-    /// relevant.
-    pub fn relevance(&self) -> f32 {
-        1.0 - (-STEEP * self.score(Mode::Hybrid).max(0.0)).exp()
+    /// Whether an item nobody asked for by its kind is worth showing: it has most of the words of the
+    /// question and is close to it in meaning.
+    pub(super) fn fits_very_well(&self) -> bool {
+        self.share >= FITTING_SHARE && self.cosine.is_none_or(|cosine| cosine >= FITTING_COSINE)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn relevance_stays_in_bounds_and_grows_with_either_side() {
-        let evidence = |words: f32, cosine| Evidence {
-            words,
-            whole: words,
-            share: words / (words + 1.0),
-            own: words / (words + 1.0),
-            cosine: Some(cosine),
-            ..Evidence::default()
-        };
-        for words in [0.0, 1.0, 10.0, 1_000.0] {
-            for cosine in [-1.0, 0.0, 0.5, 1.0] {
-                let relevance = evidence(words, cosine).relevance();
-                assert!((0.0..=1.0).contains(&relevance), "{words} {cosine} {relevance}");
-            }
-        }
-        let hybrid = |words, cosine| evidence(words, cosine).relevance();
-        assert!(hybrid(10.0, 0.5) > hybrid(5.0, 0.5));
-        assert!(hybrid(10.0, 0.6) > hybrid(10.0, 0.5));
-    }
 
     #[test]
     fn of_two_equal_passages_the_earlier_is_better() {

@@ -67,7 +67,7 @@ pub(super) fn group(mut candidates: Vec<Candidate>, mode: Mode) -> Vec<Group> {
 }
 
 impl Group {
-    pub(super) fn show(&self, view: &View, terms: &HashSet<&str>) -> Result<Found> {
+    pub(super) fn show(&self, view: &View, terms: &HashSet<&str>, mode: Mode) -> Result<Found> {
         let best = &self.best;
         let mut head = None;
         let mut matches = Vec::with_capacity(MATCHES);
@@ -81,7 +81,7 @@ impl Group {
                 toc_path: passage.toc_path,
                 snippet,
                 marks,
-                relevance: candidate.evidence.relevance(),
+                relevance: candidate.evidence.relevance(mode),
             });
         }
         let (kind, title, path) = match head {
@@ -96,7 +96,7 @@ impl Group {
             kind,
             title,
             path,
-            relevance: best.evidence.relevance(),
+            relevance: best.evidence.relevance(mode),
             score: best.score,
             evidence: best.evidence,
             matches,

@@ -10,14 +10,19 @@ mod engine;
 mod filters;
 pub mod fuse;
 mod group;
+mod kinds;
 mod query;
+mod relevance;
+mod similar;
 mod snippet;
+mod weigh;
 
 pub use answer::{Answer, Found, Match};
-pub use engine::{DEEPEST, Engine, Knows, Like, MOST_RESULTS, Options, Role, Vectorise};
+pub use engine::{DEEPEST, Engine, Knows, MOST_RESULTS, Options, Role, Vectorise};
 pub use filters::{combine, end_of};
 pub use fuse::{Evidence, Mode};
 pub use query::{MOST_CHARACTERS, Query, parse};
+pub use similar::Like;
 
 #[cfg(test)]
 mod tests;

@@ -202,20 +202,48 @@ fn pages_do_not_overlap_and_cover_everything() {
     assert_eq!(seen, (1..=57).collect::<Vec<_>>());
 }
 
-/// The same evidence is the same relevance, whichever way it was found, and it never rises.
 #[test]
-fn relevance_means_the_same_by_words_and_by_both() {
+fn relevance_is_a_probability_that_never_rises() {
     let library = garden();
     for query in ["roses compost", "помидоры в субботу", "バラの剪定"] {
-        let relevance = |mode| -> Vec<f32> {
+        for mode in [Mode::Lexical, Mode::Hybrid] {
             let answer = library.ask_in(query, mode);
-            answer.results.iter().map(|found| found.relevance).collect()
-        };
-        let (words, both) = (relevance(Mode::Lexical), relevance(Mode::Hybrid));
-        assert!((words[0] - both[0]).abs() < 0.25, "{query}: {words:?} {both:?}");
-        for list in [words, both] {
+            let list: Vec<f32> = answer.results.iter().map(|found| found.relevance).collect();
+            assert!(list.iter().all(|relevance| (0.0..=1.0).contains(relevance)), "{list:?}");
             assert!(list.windows(2).all(|pair| pair[0] >= pair[1]), "{query}: {list:?}");
         }
+    }
+}
+
+/// A prompt has the words of the question, and is found where it is asked for.
+#[test]
+fn prompts_are_found_where_they_are_asked_for() {
+    for (note, prompt, query) in [
+        (
+            "Prune roses in spring.",
+            "Act as a gardener and talk of spring things.",
+            "prune roses in early spring",
+        ),
+        (
+            "Обрезка роз весной.",
+            "Веди себя как садовник и говори о весне.",
+            "обрезка роз ранней весной",
+        ),
+        (
+            "バラの剪定は早春に行います。",
+            "あなたは庭師です。早春の話をしてください。",
+            "バラの剪定は早春に",
+        ),
+    ] {
+        let shelf = Shelf::default();
+        shelf.put(page(1, "Garden", &[note]));
+        let mut weak = page(2, "Gardener", &[prompt]);
+        weak.kind = Kind::Prompt;
+        shelf.put(weak);
+        let library = Library::new(shelf);
+        assert_eq!(pids(&library.ask_in(query, Mode::Lexical)), [1], "{query}");
+        let asked = format!("{query} kind:prompt");
+        assert_eq!(pids(&library.ask_in(&asked, Mode::Lexical)), [2], "{query}");
     }
 }
 
