@@ -1,230 +1,125 @@
 //! What the person who saved it probably wants to do with it, by what it is and where it leads.
 
-use super::reading::{Reading, fold};
-use crate::{
-    app::bookmarks::project,
-    domain::{
-        Bookmark,
-        bookmark::{Judged, domain, same_address},
-        query::Action,
-    },
+use super::{
+    links::{Link, Target},
+    purpose::{Purpose, Purposes},
+    reading::Reading,
 };
+use crate::domain::{Bookmark, bookmark::Judged, query::Action};
 
-/// Characters of a text that takes a while to read.
-const LONG: usize = 1500;
+/// Bytes of a text that takes a while to read.
+const LONG_TEXT: usize = 1500;
 
-/// Sites where things are looked up.
-const LOOKED_UP: &[&str] = &[
-    "developer.mozilla.org",
-    "stackoverflow.com",
-    "stackexchange.com",
-    "wikipedia.org",
-    "readthedocs.io",
-    "docs.rs",
-    "man7.org",
-    "cppreference.com",
-    "w3.org",
-    "rfc-editor.org",
-    "wiktionary.org",
-    "devdocs.io",
-    "superuser.com",
-    "serverfault.com",
-];
-/// Sites of papers, long articles and talks.
-const READ: &[&str] = &[
-    "arxiv.org",
-    "medium.com",
-    "substack.com",
-    "newyorker.com",
-    "theatlantic.com",
-    "youtube.com",
-    "youtu.be",
-    "vimeo.com",
-    "nature.com",
-    "acm.org",
-    "quantamagazine.org",
-    "longreads.com",
-    "habr.com",
-    "note.com",
-    "biorxiv.org",
-    "semanticscholar.org",
-    "aeon.co",
-];
+/// Titles of Hacker News that present something to use.
+const SHOWN: [&str; 2] = ["Show HN", "Launch HN"];
 
-const REFERENCE: &[&str] = &[
-    "cheat sheet",
-    "cheatsheet",
-    "reference",
-    "documentation",
-    "handbook",
-    "specification",
-    "glossary",
-    "awesome list",
-    "list of",
-    "faq",
-    "style guide",
-    "manual",
-    "api docs",
-    "how to",
-    "howto",
-    "tutorial",
-    "справочник",
-    "шпаргалка",
-    "документация",
-    "руководство",
-    "глоссарий",
-    "спецификация",
-    "инструкция",
-    "список",
-    "как настроить",
-    "как сделать",
-    "リファレンス",
-    "チートシート",
-    "ドキュメント",
-    "まとめ",
-    "仕様",
-    "用語集",
-    "手順",
-    "使い方",
-    "入門",
-];
-const TOOL: &[&str] = &[
-    "show hn",
-    "launch hn",
-    "open source tool",
-    "open-source",
-    "command-line tool",
-    "cli tool",
-    "npm install",
-    "pip install",
-    "cargo install",
-    "brew install",
-    "browser extension",
-    "self-hosted",
-    "playground",
-    "demo",
-    "try it",
-    "free tool",
-    "app for",
-    "library for",
-    "plugin",
-    "framework for",
-    "инструмент",
-    "утилита",
-    "расширение",
-    "плагин",
-    "попробуйте",
-    "библиотека для",
-    "ツール",
-    "プラグイン",
-    "拡張機能",
-    "試してみ",
-    "ライブラリ",
-    "アプリを作",
-];
-const ANNOUNCED: &[&str] = &[
-    "announcing",
-    "announce",
-    "introducing",
-    "released",
-    "release",
-    "launches",
-    "launched",
-    "now available",
-    "is out",
-    "join us",
-    "tune in",
-    "happening now",
-    "breaking",
-    "congratulations",
-    "вышел",
-    "вышла",
-    "вышло",
-    "релиз",
-    "анонс",
-    "представляем",
-    "выпустила",
-    "выпустили",
-    "поздравляем",
-    "リリース",
-    "発表",
-    "公開しました",
-    "お知らせ",
-    "登場",
-];
-
-pub(super) fn judge(bookmark: &Bookmark, reading: &Reading) -> Judged<Action> {
-    let text = fold(&reading.body[..reading.body.len().min(floor(&reading.body, 2000))]);
-    let says = |list: &[&str]| list.iter().any(|word| contains(&text, word));
-    let post = same_address(&bookmark.url).starts_with("x.com/i/status/");
-    let links = || std::iter::once(&bookmark.url).chain(&bookmark.links).take(8);
-    let site = |list: &[&str]| {
-        links().filter_map(|address| domain(address)).any(|host| {
-            list.iter().any(|known| {
-                host.strip_suffix(known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-            })
-        })
-    };
-    let path = |parts: &[&str]| {
-        links().any(|address| parts.iter().any(|part| address.to_lowercase().contains(part)))
-    };
-    // The prefix that `Reading` leaves out.
-    let shown = ["Show HN", "Launch HN"].iter().any(|prefix| bookmark.title.starts_with(prefix));
-
-    let (action, sure) = if links().any(|address| project(address).is_some()) {
-        (Action::TryTool, 0.8)
-    } else if shown {
-        (Action::TryTool, 0.75)
-    } else if site(LOOKED_UP)
-        || path(&["://docs.", "/docs/", "/documentation/", "/reference/", "/wiki/", "/manual/"])
-    {
-        (Action::Reference, 0.75)
-    } else if bookmark.title.ends_with("[pdf]") || path(&[".pdf", "doi.org/"]) || site(READ) {
-        (Action::ReadLater, 0.75)
-    } else if says(REFERENCE) {
-        (Action::Reference, 0.6)
-    } else if reading.body.len() - reading.title > LONG {
-        (Action::ReadLater, 0.7)
-    } else if says(TOOL) {
-        (Action::TryTool, 0.55)
-    } else if says(ANNOUNCED) {
-        (Action::Share, 0.5)
-    } else if !post && !bookmark.url.is_empty() {
-        // A page that was kept was kept to be read.
-        (Action::ReadLater, 0.5)
-    } else if !bookmark.links.is_empty() {
-        (Action::ReadLater, 0.4)
-    } else {
-        (Action::Archive, 0.45)
-    };
-    Judged::by_rule(action, sure)
+/// Why a rule decides on an action, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Project,
+    Shown,
+    ReferencePage,
+    Paper,
+    ReferenceWords,
+    LongText,
+    ToolWords,
+    Home,
+    Article,
+    Announcement,
+    SavedPage,
+    SharedLink,
+    Post,
 }
 
-/// A word of a spaced script must not be the end or the beginning of another.
-fn contains(text: &str, word: &str) -> bool {
-    let spaced = word.chars().all(|c| !crate::text::script::of(c).is_japanese());
-    text.match_indices(word).any(|(at, found)| {
-        let before = text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
-        let after = text[at + found.len()..].chars().next().is_some_and(char::is_alphanumeric);
-        // Russian words end as they please.
-        let cyrillic = word.chars().next().is_some_and(|c| ('а'..='я').contains(&c));
-        !spaced || (!before && (!after || cyrillic))
-    })
-}
+impl Reason {
+    pub(super) const ALL: [Self; 13] = [
+        Self::Project,
+        Self::Shown,
+        Self::ReferencePage,
+        Self::Paper,
+        Self::ReferenceWords,
+        Self::LongText,
+        Self::ToolWords,
+        Self::Home,
+        Self::Article,
+        Self::Announcement,
+        Self::SavedPage,
+        Self::SharedLink,
+        Self::Post,
+    ];
 
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    pub(super) fn of(
+        bookmark: &Bookmark,
+        reading: &Reading,
+        links: &[Link],
+        purposes: &Purposes,
+    ) -> Self {
+        let leads = |wanted: fn(&Target) -> bool| links.iter().any(|link| wanted(&link.target));
+        let post = matches!(links.first(), None | Some(Link { target: Target::Thread, .. }));
+        if leads(|target| matches!(target, Target::Project(_))) {
+            Self::Project
+        } else if SHOWN.iter().any(|prefix| bookmark.title.starts_with(prefix)) {
+            Self::Shown
+        } else if leads(|target| *target == Target::Reference) {
+            Self::ReferencePage
+        } else if bookmark.title.ends_with("[pdf]")
+            || leads(|target| matches!(target, Target::Paper | Target::Video))
+        {
+            Self::Paper
+        } else if purposes.has(Purpose::Reference) {
+            Self::ReferenceWords
+        } else if reading.body.len() - reading.title > LONG_TEXT {
+            Self::LongText
+        } else if leads(|target| *target == Target::Home) {
+            Self::Home
+        } else if purposes.has(Purpose::Tool) {
+            Self::ToolWords
+        } else if post && leads(|target| *target == Target::Article) {
+            Self::Article
+        } else if purposes.has(Purpose::Announcement) {
+            Self::Announcement
+        } else if !post {
+            Self::SavedPage
+        } else if leads(|target| *target == Target::Short) {
+            Self::SharedLink
+        } else {
+            Self::Post
+        }
+    }
+
+    /// The action, and the share of labelled bookmarks for which it is right.
+    pub(super) fn verdict(self) -> Judged<Action> {
+        let (action, sure) = match self {
+            Self::Project => (Action::TryTool, 0.95),
+            Self::Shown => (Action::TryTool, 0.95),
+            Self::ReferencePage => (Action::Reference, 0.8),
+            Self::Paper => (Action::ReadLater, 0.95),
+            Self::ReferenceWords => (Action::Reference, 0.7),
+            Self::LongText => (Action::ReadLater, 0.7),
+            Self::ToolWords => (Action::TryTool, 0.55),
+            Self::Home => (Action::TryTool, 0.75),
+            Self::Article => (Action::ReadLater, 0.85),
+            Self::Announcement => (Action::Share, 0.5),
+            // A page that was kept was kept to be read.
+            Self::SavedPage => (Action::ReadLater, 0.85),
+            Self::SharedLink => (Action::ReadLater, 0.7),
+            Self::Post => (Action::Archive, 0.75),
+        };
+        Judged::by_rule(action, sure)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Timestamp;
+    use crate::{domain::Timestamp, enrich::links::links};
 
     fn of(url: &str, title: &str, text: &str) -> Action {
         let mut bookmark = Bookmark::new(Some("1"), url, text, Timestamp(0)).unwrap();
         bookmark.title = title.to_owned();
-        judge(&bookmark, &Reading::of(&bookmark)).value
+        let reading = Reading::of(&bookmark);
+        let purposes = Purposes::of(&reading);
+        Reason::of(&bookmark, &reading, &links(&bookmark), &purposes).verdict().value
     }
 
     #[test]
@@ -237,13 +132,20 @@ mod tests {
             ("https://docs.example.org/x", Action::Reference),
             ("https://example.org/paper.pdf", Action::ReadLater),
             ("https://example.org/story", Action::ReadLater),
+            ("https://jellyfin.org/", Action::TryTool),
         ] {
             assert_eq!(of(url, "", ""), expected, "{url}");
         }
     }
 
     #[test]
-    fn by_what_it_says_in_three_languages() {
+    fn pictures_of_a_post_are_nothing_to_read() {
+        let text = "I think so too http://pbs.twimg.com/media/x.jpg";
+        assert_eq!(of("https://x.com/a/status/1", "", text), Action::Archive);
+    }
+
+    #[test]
+    fn by_its_words_in_three_languages() {
         let post = "https://x.com/a/status/1";
         for (text, expected) in [
             ("A cheat sheet for git", Action::Reference),
@@ -252,6 +154,9 @@ mod tests {
             ("A free tool that draws maps", Action::TryTool),
             ("Полезная утилита для карт", Action::TryTool),
             ("地図を描くツール", Action::TryTool),
+            ("Drawing maps https://maps.example", Action::TryTool),
+            ("Рисует карты https://maps.example", Action::TryTool),
+            ("地図を描く https://maps.example", Action::TryTool),
             ("Version 2 is out", Action::Share),
             ("Вышла вторая версия", Action::Share),
             ("第二版をリリース", Action::Share),

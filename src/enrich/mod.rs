@@ -1,56 +1,94 @@
-//! What is made of a bookmark when it comes in: language, tags, category, sentiment, action and
-//! summary, by rules, offline, the same every time.
+//! What a bookmark is about and for: language, tags, category, sentiment, action and summary,
+//! decided offline, the same every time.
 //!
-//! Each judgement carries how sure it is and that a rule made it. What a person or a model decided
-//! is never touched. A bookmark's text is data: nothing in it is obeyed, and only its beginning is
-//! looked at, so that no text costs more than another.
+//! Rules read the words and links of a bookmark. Where the embedded model is in use, a linear head
+//! over its vector and the rules' evidence decides on category, sentiment and action (`head`);
+//! without it the rules alone do. Each judgement carries a calibrated confidence. What a person or
+//! a language model decided is never touched. A bookmark's text is data: nothing in it is obeyed,
+//! and only its beginning is read, so that the work is bounded.
 
 mod action;
 mod category;
+mod coverage;
+mod features;
+mod head;
 mod language;
+mod links;
+pub mod model;
+mod project;
+mod purpose;
 mod reading;
+mod russian;
 mod sentiment;
 mod summary;
 mod tags;
 mod taxonomy;
+mod tool;
 mod topics;
+pub mod training;
+mod word_lists;
 
+pub use coverage::covered;
+pub use links::linked_projects;
+pub use project::{Project, project};
 pub use taxonomy::Taxonomy;
+pub use tool::tool_name;
 pub use topics::topics;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use self::reading::{Reading, first};
+use self::{
+    action::Reason,
+    category::{Centres, Points},
+    features::{Features, Signals},
+    head::Weights,
+    links::links,
+    purpose::Purposes,
+    reading::{Reading, first},
+    sentiment::Tone,
+};
 use crate::{
     domain::{
         Bookmark, Result,
         bookmark::{By, Judged},
     },
-    index::Embed,
+    embed::{Embedder, Role},
 };
 
 /// Characters that the model sees: the beginning says what it is about, and each token costs.
-const EMBEDDED: usize = 300;
-
+const MAX_EMBEDDED: usize = 300;
 /// Texts that the model is given at once.
-const TOGETHER: usize = 64;
-/// So many of a category's words must be near: one may be near by accident.
-const NEAR: usize = 3;
-
-/// What the model makes of each category's description and strong words.
-struct Described(Vec<Vec<Vec<f32>>>);
+const EMBED_BATCH: usize = 64;
 
 /// Judges bookmarks. Threads may share one.
 pub struct Enricher {
     taxonomy: Taxonomy,
-    embed: Option<Embed>,
-    /// The descriptions of the categories, once they are asked for.
-    described: Mutex<Option<Arc<Described>>>,
+    embedder: Option<Arc<dyn Embedder>>,
+    weights: Arc<Weights>,
+    /// The vectors of the categories, once they are asked for.
+    centres: Mutex<Option<Arc<Centres>>>,
+}
+
+/// What the rules see in a bookmark.
+struct Evidence {
+    reading: Reading,
+    reason: Reason,
+    tone: Tone,
+    input: Input,
+}
+
+/// What the head decides by.
+struct Input {
+    /// For the model.
+    text: String,
+    points: Points,
+    features: Features,
 }
 
 impl Enricher {
-    pub fn new(taxonomy: Taxonomy, embed: Option<Embed>) -> Self {
-        Self { taxonomy, embed, described: Mutex::new(None) }
+    pub fn new(taxonomy: Taxonomy, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
+        let weights = Weights::built_in()?;
+        Ok(Self { taxonomy, embedder, weights, centres: Mutex::new(None) })
     }
 
     pub fn taxonomy(&self) -> &Taxonomy {
@@ -60,113 +98,133 @@ impl Enricher {
     /// Fills in what nobody has decided; what a rule decided before is decided again. A few hundred
     /// at a time use the model best.
     pub fn enrich(&self, batch: &mut [Bookmark]) -> Result<()> {
-        let mut undecided = Vec::new();
+        let mut undecided: Vec<(usize, Input)> = Vec::new();
         for (at, bookmark) in batch.iter_mut().enumerate() {
-            let points = self.by_words(bookmark);
-            if let Some(points) = points {
-                undecided.push((at, points));
-            }
+            undecided.extend(self.apply_rules(bookmark).map(|input| (at, input)));
         }
-        let nearness = self.nearness(batch, &undecided)?;
-        for (number, (at, points)) in undecided.iter().enumerate() {
-            let near = nearness.as_ref().and_then(|all| all.get(number)).map(Vec::as_slice);
-            batch[*at].category = Some(category::guessed(&self.taxonomy, points, near));
+        let vectors = self.vectors(undecided.iter().map(|(_, input)| input.text.as_str()))?;
+        for (number, (at, input)) in undecided.iter().enumerate() {
+            let vector = vectors.as_ref().and_then(|all| all.get(number)).map(Vec::as_slice);
+            self.apply_head(&mut batch[*at], input, vector)?;
         }
         Ok(())
     }
 
-    /// Everything that words decide; the points of the categories where they do not.
-    fn by_words(&self, bookmark: &mut Bookmark) -> Option<Vec<f32>> {
+    fn evidence(&self, bookmark: &mut Bookmark) -> Evidence {
         if bookmark.lang.is_none() {
-            let title = first(&bookmark.title, EMBEDDED);
-            bookmark.lang = language::of(&format!("{title}\n{}", first(&bookmark.text, EMBEDDED)));
+            let title = first(&bookmark.title, MAX_EMBEDDED);
+            let text = first(&bookmark.text, MAX_EMBEDDED);
+            bookmark.lang = language::of(&format!("{title}\n{text}"));
         }
         let reading = Reading::of(bookmark);
-        if free(&bookmark.tags) {
+        let links = links(bookmark);
+        let purposes = Purposes::of(&reading);
+        let reason = Reason::of(bookmark, &reading, &links, &purposes);
+        let tone = Tone::of(&reading);
+        let points = Points::of(&self.taxonomy, bookmark, &reading, &links);
+        let features = Features::of(&Signals {
+            bookmark,
+            reading: &reading,
+            links: &links,
+            purposes: &purposes,
+            tone,
+            reason,
+        });
+        let text = reading.opening(MAX_EMBEDDED);
+        Evidence { reading, reason, tone, input: Input { text, points, features } }
+    }
+
+    /// Sets what words decide. Returns what the head needs where it has something left to decide.
+    fn apply_rules(&self, bookmark: &mut Bookmark) -> Option<Input> {
+        let Evidence { reading, reason, tone, input } = self.evidence(bookmark);
+        if is_free(&bookmark.tags) {
             bookmark.tags = tags::judge(&self.taxonomy, bookmark, &reading);
         }
-        if free(&bookmark.sentiment) {
-            bookmark.sentiment = Some(sentiment::judge(&reading));
-        }
-        if free(&bookmark.action) {
-            bookmark.action = Some(action::judge(bookmark, &reading));
-        }
-        if free(&bookmark.summary) {
+        if is_free(&bookmark.summary) {
             bookmark.summary = summary::judge(bookmark, &reading);
         }
-        if !free(&bookmark.category) {
-            return None;
+        let mut open = is_free(&bookmark.category);
+        if is_free(&bookmark.sentiment) {
+            bookmark.sentiment = Some(tone.verdict());
+            open = true;
         }
-        let points = category::points(&self.taxonomy, bookmark, &reading);
-        bookmark.category = category::decided(&self.taxonomy, &points);
-        bookmark.category.is_none().then_some(points)
+        if is_free(&bookmark.action) {
+            bookmark.action = Some(reason.verdict());
+            open = true;
+        }
+        open.then_some(input)
     }
 
-    /// How near each undecided bookmark is to each description; `None` without a model.
-    fn nearness(
+    /// Sets what the head decides: everything with a vector of the model that it was trained on,
+    /// the category in any case.
+    fn apply_head(
         &self,
-        batch: &[Bookmark],
-        undecided: &[(usize, Vec<f32>)],
-    ) -> Result<Option<Vec<Vec<f32>>>> {
-        let Some(embed) = self.embed.as_ref().filter(|_| !undecided.is_empty()) else {
-            return Ok(None);
-        };
-        let described = self.described(embed)?;
-        let texts: Vec<String> = undecided
-            .iter()
-            .map(|(at, _)| first(&batch[*at].words(), EMBEDDED).to_owned())
-            .collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embed(&texts)?;
-        Ok(Some(vectors.iter().map(|vector| described.nearness(vector)).collect()))
-    }
-
-    fn described(&self, embed: &Embed) -> Result<Arc<Described>> {
-        let mut described = self.described.lock().unwrap_or_else(|lock| lock.into_inner());
-        if let Some(described) = &*described {
-            return Ok(described.clone());
-        }
-        let mut made = vec![Vec::new(); self.taxonomy.names().len()];
-        for texts in self.taxonomy.described().chunks(TOGETHER) {
-            let said: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
-            for ((category, _), vector) in texts.iter().zip(embed(&said)?) {
-                made[*category].push(vector);
+        bookmark: &mut Bookmark,
+        input: &Input,
+        vector: Option<&[f32]>,
+    ) -> Result<()> {
+        let trained = vector.filter(|_| self.is_trained(&input.features));
+        if let Some(vector) = trained {
+            if is_free(&bookmark.sentiment) {
+                bookmark.sentiment = Some(self.weights.sentiment.judge(vector, &input.features)?);
+            }
+            if is_free(&bookmark.action) {
+                bookmark.action = Some(self.weights.action.judge(vector, &input.features)?);
             }
         }
-        let made = Arc::new(Described(made));
-        *described = Some(made.clone());
-        Ok(made)
+        if is_free(&bookmark.category) {
+            let near = match (vector, &self.embedder) {
+                (Some(vector), Some(embedder)) => Some(self.centres(embedder)?.nearness(vector)),
+                _ => None,
+            };
+            let head = &self.weights.category;
+            bookmark.category =
+                Some(head.judge(&self.taxonomy, &input.points, near.as_deref(), trained));
+        }
+        Ok(())
     }
-}
 
-impl Described {
-    /// How near each category is: its nearest words, averaged.
-    fn nearness(&self, vector: &[f32]) -> Vec<f32> {
-        let near = |words: &Vec<Vec<f32>>| {
-            let mut near: Vec<f32> = words.iter().map(|word| dot(word, vector)).collect();
-            near.sort_by(|a, b| b.total_cmp(a));
-            near.truncate(NEAR);
-            near.iter().sum::<f32>() / near.len().max(1) as f32
-        };
-        self.0.iter().map(near).collect()
+    /// Whether the weights were trained on vectors of this embedder and on these features.
+    fn is_trained(&self, features: &Features) -> bool {
+        let Weights { model, dimensions, features: names, .. } = &*self.weights;
+        names.len() == features.0.len()
+            && self
+                .embedder
+                .as_ref()
+                .is_some_and(|embedder| embedder.id() == model && embedder.dims() == *dimensions)
     }
-}
 
-/// In eight sums, which the compiler adds side by side.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0_f32; 8];
-    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
+    /// One vector for each text; `None` without a model.
+    fn vectors<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Result<Option<Vec<Vec<f32>>>> {
+        let Some(embedder) = &self.embedder else { return Ok(None) };
+        let texts: Vec<&str> = texts.collect();
+        match texts.is_empty() {
+            true => Ok(None),
+            false => embedder.embed(&texts, Role::Passage).map(Some),
         }
     }
-    let whole = a.len().min(b.len()) / 8 * 8;
-    let rest: f32 = a[whole..].iter().zip(&b[whole..]).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
+
+    fn centres(&self, embedder: &Arc<dyn Embedder>) -> Result<Arc<Centres>> {
+        let mut known = self.centres.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(centres) = &*known {
+            return Ok(centres.clone());
+        }
+        let mut vectors = vec![Vec::new(); self.taxonomy.names().len()];
+        for texts in self.taxonomy.described().chunks(EMBED_BATCH) {
+            let plain: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+            for ((category, _), vector) in texts.iter().zip(embedder.embed(&plain, Role::Passage)?)
+            {
+                vectors[*category].push(vector);
+            }
+        }
+        let centres = Arc::new(Centres(vectors));
+        *known = Some(centres.clone());
+        Ok(centres)
+    }
 }
 
 /// Whether a rule may decide.
-fn free<T>(judged: &Option<Judged<T>>) -> bool {
+fn is_free<T>(judged: &Option<Judged<T>>) -> bool {
     judged.as_ref().is_none_or(|judged| judged.source == By::Rule)
 }
 

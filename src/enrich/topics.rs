@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A run of Han characters longer than this is a sentence, not a word.
-const LONGEST_RUN: usize = 8;
+const MAX_RUN: usize = 8;
 
 /// The topics of a bookmark, in order, each once.
 pub fn topics(bookmark: &Bookmark) -> Vec<Topic> {
@@ -61,7 +61,7 @@ impl Topics {
     fn run(&mut self, word: &Word) {
         let parts = parts(&word.form);
         let han = |text: &str| text.chars().all(|c| script::of(c) == Script::Han);
-        let long = |text: &str| text.chars().count() > LONGEST_RUN && han(text);
+        let long = |text: &str| text.chars().count() > MAX_RUN && han(text);
         if !long(&word.form) && parts.len() < 4 {
             self.push(word.key.clone(), word.form.clone());
         }

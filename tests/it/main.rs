@@ -49,6 +49,7 @@ mod prompts;
 mod query;
 mod reading;
 mod readme;
+mod recommend;
 mod search;
 mod shared_cards;
 mod shell;

@@ -1,4 +1,4 @@
-//! Saved posts and links: brought in, judged, changed by their owner, counted, recommended.
+//! Saved posts and links: imported, judged, changed by their owner, counted, recommended.
 //!
 //! Nothing here goes to the network. A bookmark's text is somebody else's words: it is searched,
 //! quoted and counted, never obeyed.
@@ -6,16 +6,15 @@
 mod changes;
 mod document;
 mod export;
-mod filing;
 mod importing;
-mod modelled;
-mod project;
+mod judge;
+mod model_run;
 pub mod recommend;
+mod rephrase;
 pub mod trends;
-mod wording;
 
+pub use crate::enrich::{Project, project};
 pub use changes::{Add, Change};
 pub use document::{document, markdown};
-pub(in crate::app) use filing::file;
-pub use modelled::Modelled;
-pub use project::{Project, project};
+pub(in crate::app) use judge::file;
+pub use model_run::ModelRun;

@@ -99,7 +99,7 @@ impl App {
             notes: Vec::new(),
         };
         let mut words = [trends.plain_summary()];
-        trends.notes.extend(self.reword(&mut words, &trends.facts(), rights));
+        trends.notes.extend(self.rephrase(&mut words, &trends.facts(), rights));
         let [summary] = words;
         trends.summary = summary;
         Ok(trends)

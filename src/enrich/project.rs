@@ -43,11 +43,16 @@ const PAGES: &[&str] = &[
 ];
 
 const FORGES: &[&str] = &["github.com", "gitlab.com", "codeberg.org", "bitbucket.org"];
+/// Hosts that redirect to a forge.
+const ALIASES: &[(&str, &str)] =
+    &[("togithub.com", "github.com"), ("redirect.github.com", "github.com")];
 
+/// The project of an address; `None` for any other page.
 pub fn project(address: &str) -> Option<Project> {
     let url = Url::parse(address.trim()).ok()?;
     let host = url.host_str()?.to_lowercase();
     let host = host.strip_prefix("www.").unwrap_or(&host);
+    let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, forge)| forge);
     let parts: Vec<&str> = url.path_segments()?.filter(|part| !part.is_empty()).collect();
     if FORGES.contains(&host) {
         let [owner, name, ..] = parts[..] else { return None };
@@ -82,6 +87,7 @@ mod tests {
         for (address, name) in [
             ("https://github.com/crewAIInc/crewAI/tree/main", "crewAI"),
             ("https://www.github.com/a/b.git", "b"),
+            ("https://togithub.com/a/b", "b"),
             ("https://codeberg.org/forgejo/forgejo#readme", "forgejo"),
             ("https://www.npmjs.com/package/@scope/pkg", "@scope/pkg"),
             ("https://pypi.org/project/langchain/", "langchain"),

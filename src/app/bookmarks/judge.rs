@@ -1,17 +1,16 @@
-//! From a bookmark to what the store files: what was made of it, its topics, the project it leads to.
+//! Judges bookmarks and names what the store files them under: topics, and the tool they are about.
 
 use std::sync::{Arc, PoisonError};
 
-use super::project;
 use crate::{
     app::App,
     domain::{Bookmark, Error, Result},
-    enrich::{Enricher, Taxonomy, topics},
+    enrich::{Enricher, Taxonomy, tool_name, topics},
     store::bookmarks::Filed,
 };
 
 /// Bookmarks that one thread judges at a time.
-const SHARE: usize = 256;
+const BATCH: usize = 256;
 
 impl App {
     /// The rules and categories that bookmarks are judged by, read once.
@@ -20,7 +19,7 @@ impl App {
         if let Some(enricher) = &*known {
             return Ok(enricher.clone());
         }
-        let enricher = Arc::new(Enricher::new(self.taxonomy()?, self.passage_embedder()));
+        let enricher = Arc::new(Enricher::new(self.taxonomy()?, self.embedder().cloned())?);
         *known = Some(enricher.clone());
         Ok(enricher)
     }
@@ -38,11 +37,11 @@ impl App {
         Ok(self.taxonomy()?.names().to_vec())
     }
 
-    /// Judges bookmarks, on all cores, and says what each is filed under.
+    /// Judges bookmarks, on all cores.
     pub(super) fn judge(&self, mut bookmarks: Vec<Bookmark>) -> Result<Vec<Filed>> {
         let enricher = self.enricher()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = bookmarks.len().div_ceil(cores).clamp(1, SHARE);
+        let share = bookmarks.len().div_ceil(cores).clamp(1, BATCH);
         let shares = std::sync::Mutex::new(bookmarks.chunks_mut(share));
         let work = || -> Result<()> {
             loop {
@@ -63,9 +62,7 @@ impl App {
     }
 }
 
-/// What a bookmark is filed under.
+/// A bookmark with its topics and its tool, as the store files it.
 pub(in crate::app) fn file(bookmark: Bookmark) -> Filed {
-    let linked = std::iter::once(&bookmark.url).chain(&bookmark.links);
-    let tool = linked.into_iter().find_map(|address| project(address)).map(|project| project.name);
-    Filed { topics: topics(&bookmark), tool, bookmark }
+    Filed { topics: topics(&bookmark), tool: tool_name(&bookmark), bookmark }
 }
