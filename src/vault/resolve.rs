@@ -58,6 +58,22 @@ impl LinkIndex {
     /// The page that a link in `from` names: the path as written, beside `from`, the end of some
     /// path (beside `from` first, then nearest the top), an alias, or a title.
     pub fn resolve(&self, from: Option<&VaultPath>, target: &str) -> Option<usize> {
+        self.resolve_path(from, target).or_else(|| self.named(target))
+    }
+
+    /// The page whose alias or title this is.
+    fn named(&self, target: &str) -> Option<usize> {
+        let target = fold(target.trim());
+        let target = bare(target.trim_end_matches('/'));
+        if target.starts_with("./") || target.starts_with("../") || target.starts_with('/') {
+            return None;
+        }
+        let page = self.by_alias.get(target).or_else(|| self.by_title.get(target))?;
+        Some(*page as usize)
+    }
+
+    /// As [`Self::resolve`], by paths alone: every program that reads the vault follows these.
+    fn resolve_path(&self, from: Option<&VaultPath>, target: &str) -> Option<usize> {
         let target = fold(target.trim());
         let target = bare(target.trim_end_matches('/'));
         if target.is_empty() {
@@ -73,18 +89,21 @@ impl LinkIndex {
         self.at(target)
             .or_else(|| self.at(&join_path(&folder, target)?))
             .or_else(|| self.ending(target))
-            .or_else(|| self.by_alias.get(target).map(|page| *page as usize))
-            .or_else(|| self.by_title.get(target).map(|page| *page as usize))
     }
 
     /// As [`Self::resolve`], for a Markdown link: beside the note comes before the top.
     pub fn resolve_address(&self, from: Option<&VaultPath>, target: &str) -> Option<usize> {
+        self.resolve_address_path(from, target).or_else(|| self.named(target))
+    }
+
+    /// As [`Self::resolve_address`], by paths alone.
+    pub fn resolve_address_path(&self, from: Option<&VaultPath>, target: &str) -> Option<usize> {
         let folder = from.map(|from| fold(from.folder())).unwrap_or_default();
         let beside = match target.starts_with('/') {
             true => None,
             false => join_path(&folder, bare(&fold(target))).and_then(|path| self.at(&path)),
         };
-        beside.or_else(|| self.resolve(from, target))
+        beside.or_else(|| self.resolve_path(from, target))
     }
 
     fn at(&self, path: &str) -> Option<usize> {

@@ -6,6 +6,7 @@
 //! it can be reverted, which needs no space.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -86,6 +87,12 @@ impl Staged {
     /// Makes the change durable.
     pub fn sync(&self) -> Result<()> {
         sync_folder(folder(&self.file))
+    }
+
+    /// Makes several changes durable: each folder is synced once.
+    pub fn sync_all<'a>(all: impl IntoIterator<Item = &'a Self>) -> Result<()> {
+        let folders: BTreeSet<&Path> = all.into_iter().map(|one| folder(&one.file)).collect();
+        folders.into_iter().try_for_each(sync_folder)
     }
 }
 

@@ -53,6 +53,7 @@ fn search_read_edit_by_one_handle_in_each_language() {
         let note = read(&mut client, json!({ "match_id": id, "format": "markdown" }));
         assert_eq!(note["toc_path"], json!([section]), "{note}");
         let etag = note["etag"].clone();
+        assert_eq!(found["structuredContent"]["results"][0]["etag"], etag, "{found}");
         let before = file(&home, "кофе.md");
         let done = edit(
             &mut client,
@@ -399,7 +400,6 @@ fn bad_input_changes_nothing_and_says_what_to_do() {
         std::fs::set_permissions(&file, permissions).unwrap();
     }
     let long = "ж".repeat(300);
-    let too_large = "a".repeat(17 << 20);
     let cases = [
         (json!({ "op": "explode" }), "is not one of"),
         (json!({ "op": "find", "find": "", "text": "x" }), "find is empty"),
@@ -433,7 +433,6 @@ fn bad_input_changes_nothing_and_says_what_to_do() {
         (json!({ "op": "create", "text": "x", "path": "a?.md" }), "cannot be a file's name"),
         (json!({ "op": "create", "text": "x", "path": long }), "too long"),
         (json!({ "op": "create", "text": "x", "path": ".obsidian/x.md" }), "another program"),
-        (json!({ "op": "create", "text": too_large, "path": "large.md" }), ""),
         (json!({ "op": "create", "text": "x" , "path": "out/x.md" }), "symbolic link"),
         (json!({ "op": "append", "text": "x", "path": "locked.md" }), "read-only"),
     ];
@@ -453,6 +452,16 @@ fn bad_input_changes_nothing_and_says_what_to_do() {
         .collect();
     names.sort();
     assert_eq!(names, ["locked.md", "other.md", "out", "кофе.md"]);
+    // A note that would be too large for the library.
+    let config = home.dir.path().join("small.toml");
+    put(&config, "[limits]\nnote_bytes = 1000\n");
+    let mut command = home.command(&["mcp"]);
+    command.arg("--config").arg(&config);
+    let mut small = Client::start(command);
+    let arguments = json!({ "path": "кофе.md", "op": "append", "text": "a".repeat(1000) });
+    let told = refusal(&mut small, "edit_page", arguments);
+    assert!(told.contains("limits.note_bytes") && file(&home, "кофе.md") == NOTE, "{told}");
+    drop(small);
     // Nobody but the owner edits.
     let server = home.serve();
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",

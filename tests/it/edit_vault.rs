@@ -41,6 +41,10 @@ fn every_section_of_a_real_vault_is_edited_alone() {
             let own = note.section(&text, section);
             let same = apply(&text, &note, section, Edit::Replace(own)).unwrap();
             assert!(same.text == text, "{path}: `{}` replaced by itself changes it", section.title);
+            // Each edit parses the note anew: every seventh section will do.
+            if sections % 7 != 0 {
+                continue;
+            }
             let start = if section.level == 0 { note.body } else { section.range.start };
             for edit in
                 [Edit::Replace("новый текст\n新しい"), Edit::Append("строка"), Edit::Prepend("行")]
@@ -60,7 +64,7 @@ fn every_section_of_a_real_vault_is_edited_alone() {
     }
     println!("{sections} sections, {refused} edits refused");
     assert!(sections > 1000, "{sections}");
-    assert!(refused * 50 < sections, "{refused} of {sections} edits were refused");
+    assert!(refused * 100 < sections, "{refused} of {sections} edits were refused");
 }
 
 /// Where each link of each note leads: the page's content stands for the page.

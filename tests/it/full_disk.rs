@@ -16,13 +16,22 @@ const ON_A_SMALL_DISK: &str =
     "mount -t tmpfs -o size=3m tmpfs \"$DISK\" && exec \"$0\" \"$@\" --data \"$DISK/data\"";
 
 fn on_a_small_disk(disk: &Path, arguments: &[&str]) -> Command {
+    on_a_disk(ON_A_SMALL_DISK, disk, arguments)
+}
+
+fn on_a_disk(script: &str, disk: &Path, arguments: &[&str]) -> Command {
     let program = notewell();
     let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", ON_A_SMALL_DISK]).arg(program.get_program()).args(arguments);
+    command.args(["-rm", "sh", "-c", script]).arg(program.get_program()).args(arguments);
     command.env("DISK", disk).env("NOTEWELL_EMBED_PROVIDER", "none");
     command.env("HOME", disk).env("XDG_CONFIG_HOME", disk);
     command
 }
+
+/// The same with a vault of one note on that disk.
+const VAULT_ON_A_SMALL_DISK: &str = "mount -t tmpfs -o size=6m tmpfs \"$DISK\" && mkdir \"$DISK/vault\" \
+    && printf '# Note\n\nначало\n' > \"$DISK/vault/a.md\" \
+    && exec \"$0\" \"$@\" --data \"$DISK/data\" --vault \"$DISK/vault\"";
 
 fn can_mount(disk: &Path) -> bool {
     let probe = on_a_small_disk(disk, &["--version"]).stderr(Stdio::null()).output();
@@ -77,4 +86,38 @@ fn a_full_disk_is_told_and_reads_go_on() {
     assert_eq!(read["structuredContent"]["content"], "первая карточка 札");
     let found = client.call("search_notes", json!({ "query": "КАРТОЧКА" }));
     assert_eq!(found["structuredContent"]["notes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_edit_that_does_not_fit_changes_nothing() {
+    let home = Home::new();
+    let disk = home.dir.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    if !can_mount(&disk) {
+        return;
+    }
+    let mut client = Client::start(on_a_disk(VAULT_ON_A_SMALL_DISK, &disk, &["mcp"]));
+    client.initialize();
+    // Words that compress badly, so that the journal grows too.
+    let line = |round: usize| -> String {
+        (0..6_000_u64)
+            .map(|n| format!("{:x} ", (n + 7 * round as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+            .collect()
+    };
+    let mut refused = None;
+    for round in 0..200 {
+        let arguments = json!({ "path": "a.md", "op": "append", "text": line(round) });
+        let answer =
+            client.ask("tools/call", json!({ "name": "edit_page", "arguments": arguments }));
+        if let Some(error) = answer.get("error") {
+            refused = Some((round, error["message"].as_str().unwrap().to_owned()));
+            break;
+        }
+    }
+    let (rounds, said) = refused.expect("the disk is full by now");
+    assert!(rounds > 0 && said.contains("disk full: nothing was changed"), "{rounds}: {said}");
+    // The note is what was acknowledged, and can be read.
+    let note = client.call("note_html", json!({ "path": "a.md", "format": "markdown" }));
+    let content = note["structuredContent"]["content"].as_str().unwrap();
+    assert_eq!(content.lines().filter(|line| line.len() > 1000).count(), rounds);
 }

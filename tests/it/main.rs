@@ -26,6 +26,7 @@ mod crash;
 mod deadlines;
 mod edit;
 mod edit_crash;
+mod edit_shell;
 mod edit_vault;
 mod error_texts;
 mod first_walk;

@@ -25,7 +25,10 @@ fn every_form_of_link_follows() {
         .note("план/сосед.md", "![[Старый]] [x](Старый.md) `[[Старый]]`\r\nбез  изменений\t");
     home.note("top.md", "[[Старый]] [[Старый|имя]] [[план/Старый#a|b]] [[Старый#a]] [y](план/Старый.md#a) [z](<план/Старый.md>)\n\n| t |\n|---|\n| [[Старый\\|u]] |\n\n[ref]: план/Старый.md\n");
     home.note("日記/五月.md", "[[../план/Старый]] [e](../%D0%BF%D0%BB%D0%B0%D0%BD/%D0%A1%D1%82%D0%B0%D1%80%D1%8B%D0%B9.md)\n");
-    home.note("чужой.md", "ничего [[top]]\n");
+    home.note(
+        "чужой.md",
+        "---\nup: \"[[Старый|с]]\" # мой\nlist:\n  - '[[план/Старый]]'\n---\nничего [[top]]\n",
+    );
     let mut client = home.stdio();
     let before = client.call("search", json!({ "query": "Старый" }));
     let pid = before["structuredContent"]["results"]
@@ -64,7 +67,10 @@ fn every_form_of_link_follows() {
         file(&home, "日記/五月.md"),
         "[[../архив/Новый]] [e](../%D0%B0%D1%80%D1%85%D0%B8%D0%B2/%D0%9D%D0%BE%D0%B2%D1%8B%D0%B9.md)\n"
     );
-    assert_eq!(file(&home, "чужой.md"), "ничего [[top]]\n");
+    assert_eq!(
+        file(&home, "чужой.md"),
+        "---\nup: \"[[Новый|с]]\" # мой\nlist:\n  - '[[архив/Новый]]'\n---\nничего [[top]]\n"
+    );
     // Found under its new path at once, with the same number.
     let note = client.call("note_html", json!({ "path": "архив/Новый.md" }));
     assert_eq!(note["structuredContent"]["pid"], pid);

@@ -91,10 +91,7 @@ impl App {
                 Err(_) => Failure::Unsettled(refused),
             });
         }
-        for (_, write) in &staged {
-            write.sync().map_err(Failure::Unsettled)?;
-        }
-        Ok(())
+        Staged::sync_all(staged.iter().map(|(_, write)| write)).map_err(Failure::Unsettled)
     }
 
     /// Prepares what a revision does to files.

@@ -59,7 +59,7 @@ impl App {
             self.check_fence(&spot.vault.name, &spot.path)?;
         }
         let turn = self.sources.store.revisions.turn()?;
-        self.recover_pages(&turn)?;
+        self.recover_in(&turn)?;
         let limit = self.sources.config.limits.note_bytes;
         let current = vault::read(&spot.file, limit).map_err(|reason| {
             Error::outside(format!("the note `{}` {reason}; nothing was changed", spot.path))

@@ -125,6 +125,14 @@ impl App {
                 spot.map_err(|error| self.or_create(error, request))?
             }
         };
+        if let Place::Match(id) = request.place
+            && spot.pid != Some(id.pid)
+        {
+            return Err(Error::invalid_params(format!(
+                "match_id `{id}` belongs to another note than `{}`; give one of them",
+                spot.path
+            )));
+        }
         if request.fenced {
             self.check_fence(&spot.vault.name, &spot.path)?;
         }
@@ -137,7 +145,7 @@ impl App {
             ));
         }
         let turn = self.sources.store.revisions.turn()?;
-        self.recover_pages(&turn)?;
+        self.recover_in(&turn)?;
         let draft = self.draft(&spot, request)?;
         let before = draft.before.as_ref().map(|file| file.text.as_str());
         self.check_size(&spot, &draft.edited.text)?;

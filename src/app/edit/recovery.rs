@@ -3,7 +3,7 @@
 use super::spot::split_key;
 use crate::{
     app::App,
-    domain::{Kind, Result},
+    domain::Result,
     store::revisions::{Begun, Revision, Turn},
     vault,
 };
@@ -25,18 +25,6 @@ enum State {
 }
 
 impl App {
-    /// Settles every pending change that is about notes. Call it under the turn: then whoever began
-    /// them is gone.
-    pub fn recover_pages(&self, turn: &Turn<'_>) -> Result<()> {
-        for begun in self.sources.store.revisions.pending()? {
-            let revisions = self.begun_revisions(begun)?;
-            if revisions.iter().all(|revision| revision.kind == Kind::Page) {
-                self.recover_change(turn, begun, revisions)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The revisions of a change that are not finished.
     pub(in crate::app) fn begun_revisions(&self, begun: Begun) -> Result<Vec<Revision>> {
         let mut all = Vec::new();
@@ -50,7 +38,9 @@ impl App {
         }
     }
 
-    fn recover_change(
+    /// Settles a change to notes that its process began and did not finish. Call it under the turn:
+    /// then that process is gone.
+    pub(in crate::app) fn recover_change(
         &self,
         _turn: &Turn<'_>,
         begun: Begun,

@@ -3,9 +3,14 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::{
     domain::{Pid, VaultPath},
-    markdown::edit::{LinkForm, LinkPlace, link_places, rewrite_links},
+    markdown::{
+        LinkTarget,
+        edit::{LinkForm, LinkPlace, link_places, rewrite_links},
+    },
     store::pages::PageRow,
     vault::{self, LinkIndex},
 };
@@ -53,11 +58,20 @@ impl<'a> Relink<'a> {
         (0..self.pages.len()).filter(|&at| {
             let (old, new) = self.places(at);
             at == self.moved
-                || self.pages[at].facts.links.iter().any(|link| {
+                || links_of(&self.pages[at]).iter().any(|link| {
                     let before = self.before.resolve_address(Some(old), link);
-                    before.is_some() && before != self.after.resolve_address(Some(new), link)
+                    before.is_some() && before != self.target_after(old, new, link)
                 })
         })
+    }
+
+    /// Where a link leads after the move. One that led there by its path must do so again: that a
+    /// title or an alias happens to be the same helps no other program.
+    fn target_after(&self, old: &VaultPath, new: &VaultPath, link: &str) -> Option<usize> {
+        match self.before.resolve_address_path(Some(old), link) {
+            Some(_) => self.after.resolve_address_path(Some(new), link),
+            None => self.after.resolve_address(Some(new), link),
+        }
     }
 
     /// The text of a page with every link leading where it led. Only paths of links change.
@@ -69,7 +83,7 @@ impl<'a> Relink<'a> {
             let before = self.before.resolve_address(Some(old), &place.path);
             let path = match before {
                 Some(target) => {
-                    let after = self.after.resolve_address(Some(new), &place.path);
+                    let after = self.target_after(old, new, &place.path);
                     (after != Some(target)).then(|| self.path_to(target, place, old, new))
                 }
                 None => attachment(place, old, new, root),
@@ -131,10 +145,28 @@ impl<'a> Relink<'a> {
         }
         styles.extend([full, dotted.as_str(), absolute.as_str()]);
         let leads_there =
-            |path: &String| self.after.resolve_address(Some(new), path) == Some(target);
+            |path: &String| self.after.resolve_address_path(Some(new), path) == Some(target);
         let mut paths = styles.iter().map(|path| trim(path));
         paths.find(leads_there).unwrap_or_else(|| dotted.clone())
     }
+}
+
+/// Every target that a page names: in its text, and in quoted properties.
+fn links_of(row: &PageRow) -> Vec<String> {
+    let mut links = row.facts.links.clone();
+    let mut values: Vec<&Value> = row.facts.page.extra.values().collect();
+    while let Some(value) = values.pop() {
+        match value {
+            Value::String(text) => links.extend(text.split("[[").skip(1).filter_map(|link| {
+                let path = LinkTarget::wiki(link.split(['|', ']']).next()?).path;
+                (!path.is_empty()).then_some(path)
+            })),
+            Value::Array(items) => values.extend(items),
+            Value::Object(fields) => values.extend(fields.values()),
+            _ => {}
+        }
+    }
+    links
 }
 
 /// The new path of a link from the moved note to a file that is no note, such as a picture. `None`

@@ -19,7 +19,7 @@ impl App {
     }
 
     /// The same for the holder of the turn. Trouble with one change does not stop the others.
-    pub(super) fn recover_in(&self, turn: &Turn<'_>) -> Result<()> {
+    pub(in crate::app) fn recover_in(&self, turn: &Turn<'_>) -> Result<()> {
         for begun in self.store.revisions.pending()? {
             if let Err(error) = self.settle(turn, begun) {
                 tracing::warn!(change = begun.id.0, ?error, "an unfinished change waits");
@@ -33,7 +33,7 @@ impl App {
     fn settle(&self, turn: &Turn<'_>, begun: Begun) -> Result<()> {
         let revisions = self.begun_revisions(begun)?;
         if revisions.iter().any(|revision| revision.kind == Kind::Page) {
-            return self.recover_pages(turn);
+            return self.recover_change(turn, begun, revisions);
         }
         let keys = |kind| {
             let of_kind = revisions.iter().filter(move |revision| revision.kind == kind);

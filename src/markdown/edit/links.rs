@@ -36,9 +36,10 @@ pub struct LinkPlace {
 
 /// The links of a note that name a path in the vault, in the order of the text. Code has none.
 pub fn link_places(text: &str) -> Vec<LinkPlace> {
-    let body = frontmatter::split(text).body;
+    let split = frontmatter::split(text);
+    let body = split.body;
     let parser = Parser::new_ext(&text[body..], dialect());
-    let mut places = Vec::new();
+    let mut places = split.yaml.map(|yaml| in_properties(text, yaml)).unwrap_or_default();
     for (_, definition) in parser.reference_definitions().iter() {
         let span = definition.span.start + body..definition.span.end + body;
         if let Some(at) = text[span.clone()].find("]:") {
@@ -118,6 +119,25 @@ impl LinkPlace {
             LinkForm::Angled => encode(&ANGLED),
         }
     }
+}
+
+/// Wiki-links in quoted values of the frontmatter, as Obsidian writes them: `up: "[[Note]]"`.
+fn in_properties(text: &str, yaml: Range<usize>) -> Vec<LinkPlace> {
+    let mut places = Vec::new();
+    let mut start = yaml.start;
+    for line in text[yaml].split_inclusive('\n') {
+        for (at, _) in line.match_indices("[[") {
+            let Some(end) = line[at..].find("]]") else { break };
+            // Without quotes it is a list in a list.
+            if line[..at].contains(['"', '\'']) {
+                let range = start + at..start + at + end + "]]".len();
+                let has_text = text[range.clone()].contains('|');
+                places.extend(wiki(text, range, has_text));
+            }
+        }
+        start += line.len();
+    }
+    places
 }
 
 fn wiki(text: &str, range: Range<usize>, has_text: bool) -> Option<LinkPlace> {
@@ -222,13 +242,14 @@ mod tests {
 
     #[test]
     fn every_form_of_a_link_has_its_place() {
-        let text = "---\nup: 1\n---\n[[Заметка#Раздел|тут]] ![[a/図.md]] [[t\\|u]] [x](a%20b.md#c) [y](<a b.md> \"t\") ![i](../i.png)\n\n[![in](p.png)](q.md) [r][def] [self](#h) [[#h]] <https://x.y> [z](https://a.b) `[[code]]`\n\n[def]: ../r.md \"t\"\n\n| a |\n|--|\n| [[cell\\|u]] |\n\n[esc](a\\(b.md) [par](a(1).md)\n";
+        let text = "---\nup: \"[[Верх|в]]\"\nlist: [[a], [b]]\n---\n[[Заметка#Раздел|тут]] ![[a/図.md]] [[t\\|u]] [x](a%20b.md#c) [y](<a b.md> \"t\") ![i](../i.png)\n\n[![in](p.png)](q.md) [r][def] [self](#h) [[#h]] <https://x.y> [z](https://a.b) `[[code]]`\n\n[def]: ../r.md \"t\"\n\n| a |\n|--|\n| [[cell\\|u]] |\n\n[esc](a\\(b.md) [par](a(1).md)\n";
         let places = link_places(text);
         let seen: Vec<(&str, &str)> =
             places.iter().map(|place| (place.path.as_str(), &text[place.range.clone()])).collect();
         assert_eq!(
             seen,
             [
+                ("Верх", "Верх"),
                 ("Заметка", "Заметка"),
                 ("a/図.md", "a/図.md"),
                 ("t", "t"),

@@ -23,6 +23,9 @@ impl Splices {
     /// The edited text. Where the new text would run into its neighbours, blank lines keep them
     /// apart; where that does not help, the edit is refused.
     pub fn apply(self, target: &Target<'_>) -> Result<Edited> {
+        if self.0.iter().all(|(range, with)| target.text[range.clone()] == **with) {
+            return Ok(join(target.text, &self.0));
+        }
         let ending = target.ending();
         for (before, after) in [("", ""), ("", ending), (ending, ""), (ending, ending)] {
             let mut splices = self.0.clone();

@@ -14,7 +14,7 @@ use crate::{
     tools::{Answer, Cx, Effect, Right, Tool, Toolset, arguments::Blank},
 };
 
-/// Edit the section of a vault note that toc_path or match_id names, else the note. replace keeps the heading unless text starts with one. find: text to replace, occurring count times. set: frontmatter fields, null removes. create: new note; path @today is the daily note.
+/// Edit a vault note, or its section by toc_path or match_id. replace keeps the heading unless text starts with one; find must occur count times; set: frontmatter fields, null removes; path @today: the daily note.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditPage {
@@ -27,7 +27,7 @@ pub struct EditPage {
     find: Option<String>,
     count: Option<usize>,
     fields: Option<Map<String, Value>>,
-    /// From note_html; for replace and delete
+    /// Required for replace, delete
     etag: Option<String>,
     dry_run: Option<bool>,
 }

@@ -15,7 +15,7 @@ use crate::{
 const MAX_NOTES_NAMED: usize = 20;
 const MAX_LINKS_NAMED: usize = 3;
 
-/// Rename or move a vault note; links to it are rewritten. to: a path, folder/ or @trash.
+/// Rename or move a vault note and the links to it. to: path, folder/ or @trash.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MovePage {

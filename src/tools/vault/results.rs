@@ -16,6 +16,7 @@ use crate::{
         self, Cx, Right,
         bookmarks::{handle, shorten},
     },
+    vault,
 };
 
 #[derive(Serialize, JsonSchema)]
@@ -42,6 +43,9 @@ struct Item {
     relevance: f64,
     /// The headings of the item's first level.
     toc: Vec<String>,
+    /// What an edit of this note shows to prove what it was made from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
     matches: Vec<Passage>,
     #[serde(flatten)]
     saved: Saved,
@@ -222,10 +226,13 @@ impl Results<'_, '_> {
 
     fn item(&self, found: Found) -> Result<Item> {
         let app = self.cx.app;
-        let toc = match found.kind {
-            Kind::Page => app.store.pages.get(found.pid)?.map(|row| row.facts.toc),
+        let row = match found.kind {
+            Kind::Page => app.store.pages.get(found.pid)?,
             _ => None,
         };
+        let may_edit = self.cx.rights.may(Right::Write(Kind::Page));
+        let etag = row.as_ref().filter(|_| may_edit).map(|row| vault::etag(&row.hash));
+        let toc = row.map(|row| row.facts.toc);
         let bookmark = match found.kind {
             Kind::Bookmark => app.store.bookmarks.get(found.pid)?,
             _ => None,
@@ -243,6 +250,7 @@ impl Results<'_, '_> {
             path: found.path,
             relevance: (f64::from(found.relevance) * 1000.0).round() / 1000.0,
             toc: toc.unwrap_or_default(),
+            etag,
             matches: found
                 .matches
                 .into_iter()
