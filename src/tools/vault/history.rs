@@ -23,7 +23,6 @@ pub struct History {
     version: Option<i64>,
     /// Bring `version` back
     restore: Option<bool>,
-    /// Change to undo
     undo: Option<i64>,
     limit: Option<usize>,
     cursor: Option<i64>,
