@@ -28,7 +28,7 @@ pub(super) fn keys(lang: Lang, word: &str, stem: &str) -> &'static str {
 }
 
 /// The second column of the line whose first column is `key`.
-fn look_up<'t>(table: &'t str, key: impl Iterator<Item = u8> + Clone) -> Option<&'t str> {
+fn look_up(table: &str, key: impl Iterator<Item = u8> + Clone) -> Option<&str> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());
     while low < high {
