@@ -16,6 +16,7 @@ pub mod methods;
 pub mod notes;
 pub mod oss;
 pub mod page;
+pub mod places;
 pub mod prompts;
 pub mod rendering;
 mod rerank;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
 
 use super::{
     App, bookmarks, cards, prompts,
@@ -47,6 +48,8 @@ pub struct Opened {
     pub note: Note,
     /// The page it is, when it is one: links are resolved from there.
     pub page: Option<PageRow>,
+    /// What its frontmatter says.
+    pub properties: Map<String, Value>,
     /// What the caller should know about how the reference was read.
     pub remark: Option<String>,
 }
@@ -235,6 +238,7 @@ impl App {
         Ok(Some(Opened {
             pid,
             kind: Kind::Page,
+            properties: page.properties(),
             title: page.title,
             path,
             url,
@@ -248,7 +252,18 @@ impl App {
     fn opened(&self, pid: Pid, kind: Kind, title: String, path: String, text: String) -> Opened {
         let note = Note::parse(&text, &title);
         let url = self.url(kind, pid, &path);
-        Opened { pid, kind, title, path, url, text, note, page: None, remark: None }
+        Opened {
+            pid,
+            kind,
+            title,
+            path,
+            url,
+            text,
+            note,
+            page: None,
+            properties: Map::new(),
+            remark: None,
+        }
     }
 
     /// The address of an item: a page's where a server answers and else its path, or the resource of

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    domain::{Document, Error, Kind, Page, Pid, Result},
+    domain::{Document, Error, Kind, Page, Pid, Result, property},
     index::Source,
     markdown::Note,
     store::{Prompts, Store, pages::PageRow, texts::Unread},
@@ -97,7 +97,9 @@ fn described(pid: Pid, page: Page, shown: String) -> Option<Document> {
     if !page.searchable {
         return None;
     }
+    let properties = property::values(&page.properties());
     let mut document = Document::new(pid, Kind::Page, page.title, shown);
+    document.properties = properties;
     document.labels = page.labels;
     document.aliases = page.aliases;
     document.lang = page.lang;

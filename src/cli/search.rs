@@ -162,9 +162,9 @@ fn show(
     query: &str,
     shown: &Shown,
 ) -> Result<ExitCode> {
-    if let Some(limit) = shown.limit {
-        arguments.insert("limit".into(), limit.into());
-    }
+    // A person pays nothing for words: every match is shown, as with a `limit` of the tool.
+    let limit = shown.limit.unwrap_or(app.config.search.limit);
+    arguments.insert("limit".into(), limit.into());
     if let Some(cursor) = &shown.cursor {
         arguments.insert("cursor".into(), cursor.clone().into());
     }

@@ -39,6 +39,8 @@ pub struct Document {
     pub author: Option<String>,
     /// The date to filter by.
     pub date: Option<Timestamp>,
+    /// Folded names and values of its properties, to filter and sort by.
+    pub properties: Vec<(String, String)>,
     /// A bookmark's category.
     pub category: Option<String>,
     /// A bookmark's sentiment.
@@ -69,6 +71,7 @@ impl Document {
             lang: None,
             author: None,
             date: None,
+            properties: Vec::new(),
             category: None,
             sentiment: None,
             action: None,

@@ -13,6 +13,7 @@ pub mod item;
 mod json;
 pub mod page;
 pub mod prompt;
+pub mod property;
 pub mod query;
 pub mod time;
 pub mod toolset;

@@ -153,6 +153,32 @@ pub struct Page {
     pub problems: Vec<String>,
 }
 
+impl Page {
+    /// What the frontmatter says, beside the title and who may read it: the properties that people
+    /// give their notes.
+    pub fn properties(&self) -> Map<String, Value> {
+        let list = |words: &[String]| (!words.is_empty()).then(|| words.to_vec().into());
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        let known = [
+            ("date", self.date.map(shown_date)),
+            ("tags", list(&self.labels)),
+            ("aliases", list(&self.aliases)),
+            ("author", text(&self.author)),
+            ("lang", text(&self.lang)),
+            ("price", self.price.map(Value::from)),
+        ];
+        let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let others = self.extra.iter().filter(|(_, value)| !value.is_null());
+        known.chain(others.map(|(name, value)| (name.clone(), value.clone()))).collect()
+    }
+}
+
+/// A day without its midnight.
+fn shown_date(date: Timestamp) -> Value {
+    let text = date.to_string();
+    text.strip_suffix("T00:00:00.000Z").map_or_else(|| text.clone(), str::to_owned).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! What a search may be narrowed by.
 
-use super::{Author, Kind, Timestamp};
+use super::{Author, Kind, Timestamp, property::PropertyFilter};
 
 /// The filters of `search`, already checked. Every filter that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Filters {
     pub sentiment: Option<Sentiment>,
     /// A bookmark's action.
     pub action: Option<Action>,
+    /// Every one of these conditions on properties.
+    pub properties: Vec<PropertyFilter>,
     /// None of these may hold.
     pub excluded: Vec<Condition>,
     /// Whether archived cards are searched too.
@@ -34,6 +36,11 @@ pub struct Filters {
 }
 
 impl Filters {
+    /// The filters that the caller's rights set, without those of the question.
+    pub fn of_rights(&self) -> Self {
+        Self { only_free: self.only_free, only_author: self.only_author.clone(), ..Self::default() }
+    }
+
     /// Whether the question itself narrows nothing; rights and connections do not count.
     pub fn is_open(&self) -> bool {
         let asked = Self { only_free: false, archived: false, only_author: None, ..self.clone() };

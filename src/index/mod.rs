@@ -30,6 +30,7 @@ mod lexical;
 mod narrow;
 mod passage;
 mod priority;
+mod property;
 mod repair;
 mod schema;
 mod seal;

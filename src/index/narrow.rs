@@ -17,10 +17,13 @@ use tantivy::{
 use super::{
     census::Counts,
     keys::ByKey,
+    property,
     schema::{Fields, author_fact, fact, first},
     tokens,
 };
-use crate::domain::{Author, Filters, Kind, Result, error::Doing, query::Condition};
+use crate::domain::{
+    Author, Filters, Kind, Result, error::Doing, property::PropertyFilter, query::Condition,
+};
 
 /// Memory for sets kept for the next search; one of a million passages takes 125 kB.
 const KEPT_BYTES: usize = 16_000_000;
@@ -323,6 +326,7 @@ enum How {
     Query(Box<dyn Query>),
     /// From, until, in milliseconds.
     Dates(i64, i64),
+    Property(PropertyFilter),
 }
 
 fn term(term: Term) -> Box<dyn Query> {
@@ -395,6 +399,11 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
         };
         let query = term(Term::from_field_text(fields.facts, &fact));
         must_not(fact, query);
+    }
+    for filter in &filters.properties {
+        let key = format!("property {} {:?}", filter.name, filter.test);
+        let how = How::Property(filter.clone());
+        out.push(Clause { key, must: !filter.excluded, how });
     }
     out
 }
@@ -473,6 +482,7 @@ pub(super) fn narrow(
         for clause in &clauses {
             let bits = cache.bits(segment, &clause.key, || match &clause.how {
                 How::Query(query) => matching(searcher, segment, query.as_ref()),
+                How::Property(filter) => property::matching(segment, fields, filter),
                 How::Dates(from, until) => {
                     Ok(dated(cache.columns(segment)?.as_ref(), docs, *from, *until))
                 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{passage, tokens};
+use super::{passage, property, tokens};
 use crate::domain::{Author, Chunk, Document, Kind, Result, author::fold, error::Doing};
 use serde::{Deserialize, Serialize};
 use tantivy::{
@@ -14,7 +14,7 @@ use tantivy::{
 };
 
 /// Raised when a field is added, removed or filled differently: the terms are then built anew.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 /// The fields, by name.
 #[derive(Debug, Clone)]
@@ -133,6 +133,7 @@ fn facts(document: &Document) -> Vec<String> {
         out.extend(value.as_ref().map(|value| fact(name, value)));
     }
     out.extend(document.author.as_deref().and_then(Author::new).map(|author| author_fact(&author)));
+    out.extend(property::facts(&document.properties));
     // The path and every folder above it, so that a folder filter is one term.
     let path = document.path.trim_matches('/');
     out.push(fact("path", path));

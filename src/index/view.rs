@@ -37,10 +37,10 @@ pub struct Hit {
 
 /// A moment of the index. It does not change while it is held.
 pub struct View {
-    searcher: Searcher,
-    fields: Fields,
+    pub(super) searcher: Searcher,
+    pub(super) fields: Fields,
     rows: Option<Snapshot>,
-    cache: Arc<Cache>,
+    pub(super) cache: Arc<Cache>,
     /// What its caller may see, where that is not everything.
     visible: Option<Arc<Narrowing>>,
     census: OnceLock<Arc<Census>>,

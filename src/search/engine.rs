@@ -17,7 +17,7 @@ use super::{
     weigh::{Question, in_language_of, weigh, whole_items},
 };
 use crate::{
-    domain::{Error, Filters, Kind, Patience, Result},
+    domain::{Error, Filters, Kind, Patience, Pid, Result, property::Sort},
     index::{Asked, Freshness, Hit, Index, Narrowing, Sums, Total, View, Words, beside},
     text::words::count_words,
 };
@@ -27,6 +27,8 @@ pub const MOST_RESULTS: usize = 100;
 pub const DEEPEST: usize = 1_000;
 /// Passages each side is asked for, at least.
 pub(super) const POOL: usize = 100;
+/// Passages each side is asked for where the best are then sorted by a property.
+const SORTED_POOL: usize = 1_000;
 /// Questions whose vectors are remembered, for the next page and for the agent that asks again.
 const REMEMBERED: usize = 64;
 /// Results from which a second thread that reads them pays for itself.
@@ -55,11 +57,13 @@ pub struct Options<'a> {
     /// Results to leave out, as `Answer::next` gave it.
     pub offset: usize,
     pub mode: Mode,
+    /// By a property instead of relevance.
+    pub sort: Option<&'a Sort>,
 }
 
 impl<'a> Options<'a> {
     pub fn new(filters: &'a Filters) -> Self {
-        Self { filters, lang: None, limit: 10, offset: 0, mode: Mode::Hybrid }
+        Self { filters, lang: None, limit: 10, offset: 0, mode: Mode::Hybrid, sort: None }
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -122,6 +126,11 @@ impl Engine {
         Ok((view, freshness))
     }
 
+    /// The index as of now, as the caller with these filters sees it.
+    pub(super) fn current_view(&self, rights: &Filters) -> Result<View> {
+        Ok(self.look(rights)?.0)
+    }
+
     /// Answers a question. A damaged index is repaired and asked again.
     pub fn search(&self, query: &Query, options: &Options<'_>) -> Result<Answer> {
         self.index.guarded(|| self.search_once(query, options))
@@ -147,7 +156,11 @@ impl Engine {
             return self.list(&view, &narrowing, options, freshness);
         }
         let wanted = (options.offset + options.limit) * 4;
-        let pool = wanted.max(POOL);
+        let pool = match options.sort {
+            // Every page of a sorted answer sorts the same candidates.
+            Some(_) => SORTED_POOL,
+            None => wanted.max(POOL),
+        };
         let spelled = self.knows.as_ref().is_some_and(|knows| !knows(&query.text));
         let meaning = options.mode != Mode::Lexical
             && query.text.chars().any(char::is_alphanumeric)
@@ -194,7 +207,10 @@ impl Engine {
         }
         self.preference.apply(&mut candidates);
         request.check()?;
-        let groups = group(candidates, mode);
+        let mut groups = group(candidates, mode);
+        if let Some(sort) = options.sort {
+            groups = in_order(&view, sort, groups, |group| group.best.hit.id.pid)?;
+        }
         if groups.is_empty() && query.quotes_a_sentence() {
             return self.search_once(&query.clone().loosened(), options);
         }
@@ -303,7 +319,13 @@ impl Engine {
         options: &Options<'_>,
         freshness: Freshness,
     ) -> Result<Answer> {
-        let (hits, total) = view.listing(narrowing, options.offset + options.limit + 1)?;
+        let (hits, total) = match options.sort {
+            Some(sort) => {
+                let (hits, total) = view.listing(narrowing, usize::MAX)?;
+                (in_order(view, sort, hits, |hit| hit.id.pid)?, total)
+            }
+            None => view.listing(narrowing, options.offset + options.limit + 1)?,
+        };
         let candidates = hits
             .into_iter()
             .map(|hit| Candidate { hit, evidence: Evidence::default(), score: 0.0 })
@@ -354,12 +376,26 @@ impl Engine {
         // The order weighs the evidence a little differently than the probability does.
         let mut relevance: Vec<f32> =
             groups.iter().map(|group| group.best.evidence.relevance(mode)).collect();
-        level(&mut relevance);
+        if options.sort.is_none() {
+            level(&mut relevance);
+        }
         for (found, relevance) in found.iter_mut().zip(&relevance[start..]) {
             found.relevance = *relevance;
         }
         Ok(found)
     }
+}
+
+/// Sorts by a property. What has equal values, or none, keeps its order.
+fn in_order<T>(
+    view: &View,
+    sort: &Sort,
+    mut entries: Vec<T>,
+    pid: impl Fn(&T) -> Pid,
+) -> Result<Vec<T>> {
+    let places = view.places(sort)?;
+    entries.sort_by_key(|entry| places.get(&pid(entry)).copied().unwrap_or(usize::MAX));
+    Ok(entries)
 }
 
 pub(super) fn next(options: &Options<'_>, found: usize) -> Option<usize> {

@@ -160,6 +160,7 @@ pub fn combine(arguments: &Filters, string: &Filters) -> Result<Filters> {
     let mut both = arguments.clone();
     both.labels.extend(string.labels.iter().cloned());
     both.excluded.extend(string.excluded.iter().cloned());
+    both.properties.extend(string.properties.iter().cloned());
     if let Some(path) = &string.path {
         both.path = Some(both_paths(both.path.take(), path)?);
     }

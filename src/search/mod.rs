@@ -11,6 +11,7 @@ mod filters;
 pub mod fuse;
 mod group;
 mod kinds;
+mod properties;
 mod query;
 mod relevance;
 mod similar;

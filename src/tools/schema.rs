@@ -99,7 +99,7 @@ fn thin(schema: &mut Value, top: bool) {
             if map.get("minimum").and_then(Value::as_f64) == Some(0.0) {
                 map.remove("minimum");
             }
-            if !top && map.get("additionalProperties") == Some(&Value::Bool(false)) {
+            if !top && map.get("additionalProperties").is_some_and(Value::is_boolean) {
                 map.remove("additionalProperties");
             }
             // "Anything" is `true` or `{}`; clients of older revisions read only the latter.

@@ -81,12 +81,14 @@ fn the_table_is_as_promised() {
 fn objects_only(schema: &Value, name: &str) {
     match schema {
         Value::Object(map) => {
-            for (property, schema) in
-                map.get("properties").and_then(Value::as_object).into_iter().flatten()
-            {
+            let properties = map.get("properties").and_then(Value::as_object);
+            for (property, schema) in properties.into_iter().flatten() {
                 assert!(schema.is_object(), "{name}: the schema of `{property}` is {schema}");
+                objects_only(schema, name);
             }
-            map.values().for_each(|value| objects_only(value, name));
+            // A property may itself be called `properties`.
+            let others = map.iter().filter(|(keyword, _)| *keyword != "properties");
+            others.for_each(|(_, value)| objects_only(value, name));
         }
         Value::Array(values) => values.iter().for_each(|value| objects_only(value, name)),
         _ => {}

@@ -10,7 +10,7 @@ use crate::{
     tools::{Cx, Effect, Right, Tool, Toolset, arguments::Blank},
 };
 
-/// Change only the given fields of a card; null clears a field.
+/// Change only the given fields of a card (as in create_note); null clears a field.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateNote {
@@ -19,10 +19,11 @@ pub struct UpdateNote {
     #[schemars(with = "Option<String>")]
     title: Option<Option<String>>,
     content: Option<String>,
+    #[schemars(with = "Option<String>")]
     color: Option<Color>,
     /// Replaces the whole list
     #[serde(default, deserialize_with = "given")]
-    #[schemars(with = "Option<Vec<CheckItem>>")]
+    #[schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")]
     check_items: Option<Option<Vec<CheckItem>>>,
     /// Tick one item
     check_item: Option<Tick>,

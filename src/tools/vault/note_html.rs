@@ -1,7 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::toc_path::TocPath;
+use super::{bounded, layout::Room, result_item::one_line, toc_path::TocPath};
 use crate::{
     app::{
         edit::NoteLinks,
@@ -9,13 +10,17 @@ use crate::{
         rendering::Links,
     },
     domain::{Error, Kind, MatchId, Result, query::words},
-    text::tokens,
+    text::{tokens, words::count_words},
     tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
-/// Words of context around a match when the caller does not say.
-const CONTEXT_WORDS: usize = 120;
-const MOST_CONTEXT_WORDS: usize = 10_000;
+/// Words of a window when the caller does not say: those of the passage, and around it as many as
+/// are left, at least the second number.
+const WINDOW_WORDS: usize = 170;
+const MIN_CONTEXT_WORDS: usize = 40;
+const MAX_CONTEXT_WORDS: usize = 10_000;
+/// Tokens of properties that are shown with a whole note unasked.
+const SHORT_PROPERTIES: usize = 60;
 
 /// Read a note by pid, note_id, path or href. Pass a search hit's match_id for the passage around it, or toc_path for one section; else the whole note.
 #[derive(Deserialize, JsonSchema)]
@@ -35,8 +40,8 @@ pub struct NoteHtml {
 }
 
 words!(
-    /// What is told of a note besides its text.
-    Extra, "include", { Links = "links" }
+    /// What is shown of a note besides its text.
+    Extra, "include", { Links = "links", Properties = "properties" }
 );
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +67,9 @@ pub struct NoteText {
     #[serde(skip_serializing_if = "Option::is_none")]
     match_id: Option<String>,
     format: Format,
+    /// The frontmatter, where it was asked for, or where it is short and the note is read whole.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    properties: Map<String, Value>,
     content: String,
     /// The note goes on before or after what is here.
     partial: bool,
@@ -123,7 +131,7 @@ impl LinkReport {
 impl Answer for NoteText {
     fn text(&self) -> String {
         match &self.left_out {
-            Some(left_out) => format!("{}\n\n[{left_out}]", self.content.trim_end()),
+            Some(left_out) => bounded::with_left_out(&self.content, left_out),
             None => self.content.clone(),
         }
     }
@@ -131,8 +139,11 @@ impl Answer for NoteText {
     fn aside(&self) -> Option<String> {
         let etag = self.etag.as_ref().map(|etag| format!("etag {etag}"));
         let links = self.links.iter().flat_map(LinkReport::lines);
-        let said: Vec<String> = etag.into_iter().chain(self.remark.clone()).chain(links).collect();
-        (!said.is_empty()).then(|| said.join("\n"))
+        let properties = (!self.properties.is_empty())
+            .then(|| format!("Properties: {}", one_line(&self.properties)));
+        let facts = properties.into_iter().chain(etag).chain(self.remark.clone()).chain(links);
+        let lines: Vec<String> = facts.collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
 
@@ -142,6 +153,8 @@ struct Part {
     toc_path: Vec<String>,
     match_id: Option<String>,
     partial: bool,
+    /// Whether a section or a passage was asked for.
+    is_part: bool,
 }
 
 impl Tool for NoteHtml {
@@ -153,15 +166,14 @@ impl Tool for NoteHtml {
     type Answer = NoteText;
 
     fn call(self, cx: &Cx<'_>) -> Result<NoteText> {
-        let context_words = self.context_words.unwrap_or(CONTEXT_WORDS);
-        if context_words > MOST_CONTEXT_WORDS {
+        if let Some(context_words) = self.context_words
+            && context_words > MAX_CONTEXT_WORDS
+        {
             return Err(Error::invalid_params(format!(
-                "context_words {context_words} is more than {MOST_CONTEXT_WORDS}; read the section or the whole note instead"
+                "context_words {context_words} is more than {MAX_CONTEXT_WORDS}; read the section or the whole note instead"
             )));
         }
-        if self.max_tokens == Some(0) {
-            return Err(Error::invalid_params("max_tokens must be at least 1"));
-        }
+        Room::check(self.max_tokens)?;
         let reference =
             NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
         let match_id = self.match_id.as_deref().filter(|id| !id.trim().is_empty());
@@ -178,6 +190,7 @@ impl Tool for NoteHtml {
                 return Err(cx.app.match_of_another(id, &opened, cx.rights)?);
             }
             (_, Some(id)) => {
+                let context_words = self.context_words.unwrap_or_else(|| context(&opened, id));
                 let window = opened.window(id, context_words)?;
                 let at = opened.note.outline.section_at(window.range.start);
                 Part {
@@ -189,6 +202,7 @@ impl Tool for NoteHtml {
                         .map_or_else(|| opened.note.outline.path(at), |chunk| chunk.toc_path),
                     match_id: Some(id.to_string()),
                     partial: window.cut_before || window.cut_after,
+                    is_part: true,
                 }
             }
             _ => Part {
@@ -196,37 +210,64 @@ impl Tool for NoteHtml {
                 toc_path: Vec::new(),
                 match_id: None,
                 partial: false,
+                is_part: false,
             },
         };
         let etag = cx.app.etag_for_editing(&opened, cx.rights);
-        let wants_links = self.include.is_some_and(|extras| extras.contains(&Extra::Links));
-        let links = wants_links.then(|| cx.app.note_links(&opened, cx.rights)).transpose()?;
+        let include = self.include.unwrap_or_default();
+        let links = include.contains(&Extra::Links);
+        let links = links.then(|| cx.app.note_links(&opened, cx.rights)).transpose()?;
+        let shows_properties =
+            include.contains(&Extra::Properties) || (!part.is_part && is_short(&opened.properties));
         let format = self.format.unwrap_or_default();
-        let (markdown, left_out) = bound(part.markdown, self.max_tokens, format);
-        let content = match format {
-            Format::Markdown => markdown,
-            Format::Html => {
-                let resolve = Links::new(cx.app, cx.rights, opened.page.as_ref())?;
-                opened.note.html(&markdown, &resolve)?
-            }
-        };
-        Ok(NoteText {
+        let mut answer = NoteText {
             pid: opened.pid.0,
             kind: opened.kind.as_str(),
-            title: opened.title,
-            path: opened.path,
-            url: opened.url,
+            title: opened.title.clone(),
+            path: opened.path.clone(),
+            url: opened.url.clone(),
             etag,
             toc_path: part.toc_path,
             match_id: part.match_id,
             format,
-            content,
-            partial: part.partial || left_out.is_some(),
+            properties: if shows_properties { opened.properties.clone() } else { Map::new() },
+            content: String::new(),
+            partial: part.partial,
             links: links.map(Into::into),
-            left_out,
-            remark: opened.remark,
-        })
+            left_out: None,
+            remark: opened.remark.clone(),
+        };
+        let resolve = match format {
+            Format::Html => Some(Links::new(cx.app, cx.rights, opened.page.as_ref())?),
+            Format::Markdown => None,
+        };
+        let render = |markdown: &str| match &resolve {
+            Some(links) => opened.note.html(markdown, links),
+            None => Ok(markdown.to_owned()),
+        };
+        match self.max_tokens {
+            Some(max_tokens) => {
+                let taken = answer.aside().as_deref().map_or(0, tokens::estimate);
+                (answer.content, answer.left_out) =
+                    bounded::content(&part.markdown, max_tokens, taken, render)?;
+                answer.partial |= answer.left_out.is_some();
+            }
+            None => answer.content = render(&part.markdown)?,
+        }
+        Ok(answer)
     }
+}
+
+/// The words of context that fill the window around a passage.
+fn context(opened: &Opened, id: MatchId) -> usize {
+    let chunk = opened.chunks().into_iter().find(|chunk| chunk.ordinal == id.chunk);
+    let words = chunk.map_or(0, |chunk| count_words(&chunk.text));
+    WINDOW_WORDS.saturating_sub(words).max(MIN_CONTEXT_WORDS)
+}
+
+/// Whether properties cost little enough to be shown unasked.
+fn is_short(properties: &Map<String, Value>) -> bool {
+    tokens::estimate(&one_line(properties)) <= SHORT_PROPERTIES
 }
 
 fn section(opened: &Opened, path: &TocPath) -> Result<Part> {
@@ -236,29 +277,6 @@ fn section(opened: &Opened, path: &TocPath) -> Result<Part> {
         toc_path: opened.note.outline.path_of(section),
         match_id: None,
         partial: section.level != 0,
+        is_part: true,
     })
-}
-
-/// Keeps within a number of tokens by whole passages, and says what was left out.
-fn bound(markdown: String, most: Option<usize>, format: Format) -> (String, Option<String>) {
-    let Some(most) = most else { return (markdown, None) };
-    // Tags cost tokens too: HTML is about a third longer than its Markdown.
-    let budget = if format == Format::Html { most * 3 / 4 } else { most };
-    let total = tokens::estimate(&markdown);
-    if total <= budget {
-        return (markdown, None);
-    }
-    let cut = crate::markdown::Note::parse(&markdown, "")
-        .chunks()
-        .into_iter()
-        .map(|chunk| chunk.range.end)
-        .take_while(|end| tokens::estimate(&markdown[..*end]) <= budget)
-        .last()
-        .unwrap_or_else(|| tokens::prefix(&markdown, budget));
-    let left = total.saturating_sub(tokens::estimate(&markdown[..cut]));
-    let kept = format!("{}\n\n…\n", markdown[..cut].trim_end());
-    let left_out = format!(
-        "about {left} more tokens were left out to keep within max_tokens {most}; read on by section with toc_path (`expand` lists the sections), or raise max_tokens"
-    );
-    (kept, Some(left_out))
 }

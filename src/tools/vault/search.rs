@@ -1,30 +1,34 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::results::{Results, SearchAnswer};
+use super::{
+    layout::Room,
+    results::{Results, SearchAnswer},
+};
 use crate::{
     app::page::Cursor,
     domain::{
         Error, Filters, Kind, Result, Timestamp,
-        query::{Action, Sentiment},
+        property::{PropertyFilter, Sort},
     },
-    search::{self, Options},
+    search::{self, Options, Query},
     tools::{Cx, Effect, Format, Right, Tool, Toolset},
 };
 
-/// Search the whole library by words and meaning, any language. Open a hit with note_html and its match_id. In query: "phrase", -word, label:x, -kind:x and the other filters, before:/after:DATE.
+/// Search the whole library by words and meaning, any language. Open a hit with note_html and its match_id. In query: "phrase", -word, label:x, -kind:x and other filters, before:/after:DATE, any property (status:draft, rating:>3).
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// May be left out with filters
     #[serde(default)]
     query: String,
     filters: Option<FilterArguments>,
     limit: Option<usize>,
     cursor: Option<String>,
     max_tokens: Option<usize>,
+    /// Property, or -property
+    sort: Option<String>,
     rerank: Option<bool>,
-    #[allow(dead_code, reason = "read where the answer is written")]
     format: Option<Format>,
 }
 
@@ -38,8 +42,9 @@ struct FilterArguments {
     author: Option<String>,
     date_from: Option<String>,
     date_to: Option<String>,
-    sentiment: Option<Sentiment>,
-    action: Option<Action>,
+    sentiment: Option<String>,
+    action: Option<String>,
+    properties: Option<Map<String, Value>>,
 }
 
 impl FilterArguments {
@@ -59,7 +64,13 @@ impl FilterArguments {
                 date_to.unwrap_or_default(),
             )));
         }
+        let properties = self.properties.unwrap_or_default();
+        let properties = properties
+            .iter()
+            .map(|(name, value)| PropertyFilter::from_json(name, value))
+            .collect::<Result<Vec<_>>>()?;
         Ok(Filters {
+            properties: properties.into_iter().flatten().collect(),
             kinds: self.kind.into_iter().collect(),
             category: given(self.category),
             labels: given(self.label).into_iter().collect(),
@@ -67,8 +78,8 @@ impl FilterArguments {
             author: given(self.author),
             from,
             until,
-            sentiment: self.sentiment,
-            action: self.action,
+            sentiment: given(self.sentiment).map(|word| word.parse()).transpose()?,
+            action: given(self.action).map(|word| word.parse()).transpose()?,
             ..Filters::default()
         })
     }
@@ -99,10 +110,14 @@ impl Tool for Search {
         if self.query.trim().is_empty() && self.filters.is_none() {
             return Err(Error::invalid_params("query is required"));
         }
+        Room::check(self.max_tokens)?;
+        let sort = self.sort.as_deref().map(Sort::parse).transpose()?;
         let query = search::parse(&self.query)?;
         let mut filters = self.filters.unwrap_or_default().check()?;
         cx.rights.narrow(&mut filters);
+        let query = cx.app.engine.with_properties(query, &filters)?;
         let mut options = Options::new(&filters);
+        options.sort = sort.as_ref();
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
         let (answer, note) = match self.rerank {
@@ -114,9 +129,29 @@ impl Tool for Search {
             Some(category) if answer.results.is_empty() => unknown_category(cx, category)?,
             _ => None,
         };
-        let results = Results { cx, offset: options.offset, max_tokens: self.max_tokens };
-        Ok(results.tell(answer)?.note(note).note(unknown))
+        let room = Room {
+            max_tokens: self.max_tokens,
+            full: self.limit.is_some(),
+            json: self.format == Some(Format::Json),
+        };
+        let properties = properties_used(&filters, &query, sort.as_ref());
+        let mut notes: Vec<String> = note.into_iter().chain(unknown).collect();
+        notes.extend(cx.app.engine.unknown_properties(&properties, &filters)?);
+        Results { cx, offset: options.offset, room, notes, properties }.tell(answer)
     }
+}
+
+/// The properties that a search filters and sorts by; results show them.
+fn properties_used(filters: &Filters, query: &Query, sort: Option<&Sort>) -> Vec<String> {
+    let filters = filters.properties.iter().chain(&query.filters.properties);
+    let names = filters.map(|filter| &filter.name).chain(sort.map(|sort| &sort.property));
+    let mut used: Vec<String> = Vec::new();
+    for name in names {
+        if !used.contains(name) {
+            used.push(name.clone());
+        }
+    }
+    used
 }
 
 /// Categories are an open set: one that no bookmark has is told, with those that there are.

@@ -2,6 +2,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
+    layout::Room,
     results::{Results, SearchAnswer},
     search::{limit, offset},
 };
@@ -22,7 +23,6 @@ pub struct Similar {
     pid: Option<i64>,
     limit: Option<usize>,
     cursor: Option<String>,
-    #[allow(dead_code, reason = "read where the answer is written")]
     format: Option<Format>,
 }
 
@@ -65,6 +65,12 @@ impl Tool for Similar {
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
         let answer = cx.app.engine.similar(like, &options)?;
-        Results { cx, offset: options.offset, max_tokens: None }.tell(answer)
+        let room = Room {
+            max_tokens: None,
+            full: self.limit.is_some(),
+            json: self.format == Some(Format::Json),
+        };
+        Results { cx, offset: options.offset, room, notes: Vec::new(), properties: Vec::new() }
+            .tell(answer)
     }
 }
