@@ -19,7 +19,6 @@ pub struct UpdateNote {
     #[schemars(with = "Option<String>")]
     title: Option<Option<String>>,
     content: Option<String>,
-    #[schemars(with = "Option<String>")]
     color: Option<Color>,
     /// Replaces the whole list
     #[serde(default, deserialize_with = "given")]
