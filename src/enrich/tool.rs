@@ -62,7 +62,7 @@ fn short_name(name: &str) -> Option<String> {
 /// A word of the text that the site is called by: `Caddy` and `caddyserver.com`.
 fn named_by_host(reading: &Reading, host: &str) -> Option<String> {
     let label = host.trim_start_matches("www.").split('.').next()?;
-    let mut names = reading.words.iter().flat_map(|word| latin_parts(word));
+    let mut names = reading.words.iter().flat_map(latin_parts);
     let found = names.find(|name| {
         let name = name.to_lowercase();
         name.len() > 1 && (label == name || name.len() > 3 && label.starts_with(&name))

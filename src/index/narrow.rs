@@ -184,7 +184,7 @@ enum Kinds {
 }
 
 impl Kinds {
-    #[allow(clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_possible_truncation, reason = "there are four kinds")]
     fn of(column: &Column<u64>, docs: DocId) -> Self {
         let known = |kind: u64| kind.min(Kind::ALL.len() as u64 - 1) as u8;
         let (least, most) = (known(column.min_value()), known(column.max_value()));

@@ -140,7 +140,7 @@ fn write(app: &App, (op, which, text): &(u8, usize, String)) {
 #[test]
 fn any_writes_undone_leave_the_library_as_it_was() {
     let op = (any::<u8>(), any::<usize>(), "[a-zа-я日本語 \n]{1,12}");
-    let case = (proptest::collection::vec(op.clone(), 0..6), proptest::collection::vec(op, 1..14));
+    let case = (proptest::collection::vec(op, 0..6), proptest::collection::vec(op, 1..14));
     let mut runner = TestRunner::new(ProptestConfig { cases: 12, ..ProptestConfig::default() });
     let ran = runner.run(&case, |(first, then)| {
         let folder = tempfile::tempdir().unwrap();

@@ -101,7 +101,7 @@ fn block_items(field: &str) -> Option<BlockItems<'_>> {
     let indent = &line[..line.len() - line.trim_start().len()];
     let is_item =
         |line: &&str| line.strip_prefix(indent).is_some_and(|item| item.starts_with("- "));
-    lines.iter().all(|line| is_item(&line)).then_some(BlockItems { indent, lines })
+    lines.iter().all(is_item).then_some(BlockItems { indent, lines })
 }
 
 impl BlockItems<'_> {
