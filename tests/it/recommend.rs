@@ -34,12 +34,21 @@ fn library() -> Home {
     });
     let file = home.dir.path().join("saved.jsonl");
     put(&file, lines.join("\n"));
-    home.say(&["import", "bookmarks", file.to_str().unwrap()]);
+    with_model(&home, &["import", "bookmarks", file.to_str().unwrap()]);
+    with_model(&home, &["index"]);
     home
 }
 
+/// Runs a command with the embedded model, which meaning across languages needs.
+fn with_model(home: &Home, arguments: &[&str]) -> String {
+    let output =
+        home.command(arguments).env("NOTEWELL_EMBED_PROVIDER", "embedded").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 fn recommended(home: &Home, arguments: &Value) -> Vec<String> {
-    let answer = home.say(&["call", "recommend", &arguments.to_string(), "--structured"]);
+    let answer = with_model(home, &["call", "recommend", &arguments.to_string(), "--structured"]);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let list = answer["recommendations"].as_array().unwrap();
     let id = |one: &Value| match one["source_bookmark"].as_str() {
