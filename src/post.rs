@@ -16,7 +16,7 @@ use crate::domain::{Error, Patience, Result};
 /// Characters of a server's answer that an error quotes.
 const MAX_QUOTE: usize = 200;
 /// Less time than this is not worth another try.
-const TOO_LITTLE: Duration = Duration::from_millis(5);
+const MIN_TIME_LEFT: Duration = Duration::from_millis(5);
 
 /// A place that takes JSON.
 pub struct Endpoint {
@@ -91,7 +91,7 @@ impl Endpoint {
                 Try::Again(error, asked) => (error, asked),
             };
             let wait = asked.unwrap_or(pause).min(tries.longest_pause);
-            let in_time = left().is_none_or(|left| left > wait + TOO_LITTLE);
+            let in_time = left().is_none_or(|left| left > wait + MIN_TIME_LEFT);
             if made >= tries.most || !in_time {
                 return (Err(error), made);
             }

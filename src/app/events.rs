@@ -2,10 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
+/// A change that connections may announce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The list of tools changed (a page became a method, or stopped being one).
     Tools,
+    /// The list of prompts changed.
     Prompts,
     /// The list of resources changed.
     Resources,
@@ -15,6 +17,7 @@ pub enum Event {
 
 type Listener = Box<dyn Fn(&Event) + Send + Sync>;
 
+/// Listeners of changes.
 #[derive(Default)]
 pub struct Events(Mutex<Vec<Listener>>);
 
@@ -24,6 +27,7 @@ impl Events {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(listener));
     }
 
+    /// Calls every listener.
     pub fn send(&self, event: &Event) {
         for listener in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             listener(event);

@@ -17,13 +17,13 @@ use crate::{
 
 /// The pause before a failed look is tried again; doubled each time, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// How often a vault that could not be read, or that nobody watches, is looked at again.
 const AGAIN: Duration = Duration::from_secs(3);
 /// How often a vault with files that could not be read is looked at again.
 const UNREADABLE_AGAIN: Duration = Duration::from_secs(30);
 /// More paths than this are read as a whole vault.
-const MANY: usize = 2000;
+const MAX_PATHS: usize = 2000;
 
 /// A vault that is followed.
 pub(super) struct Followed {
@@ -51,7 +51,7 @@ impl Pending {
             Change::Batch(paths) => self.paths.extend(paths),
             Change::Rescan => self.rescan = true,
         }
-        if self.paths.len() > MANY {
+        if self.paths.len() > MAX_PATHS {
             self.rescan = true;
         }
         if self.rescan {
@@ -68,7 +68,7 @@ impl Pending {
     }
 
     fn postpone(&mut self) {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(LONGEST_PAUSE);
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10)).min(MAX_PAUSE);
         self.failures += 1;
         self.due = Some(Instant::now() + pause);
     }
@@ -206,7 +206,7 @@ mod tests {
         for _ in 0..40 {
             pending.postpone();
             let pause = pending.due.unwrap().saturating_duration_since(Instant::now());
-            assert!(pause <= LONGEST_PAUSE);
+            assert!(pause <= MAX_PAUSE);
             assert!(pause + Duration::from_millis(50) >= last);
             last = pause;
         }

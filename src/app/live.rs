@@ -22,7 +22,7 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(400);
 
 /// How long the end of a thread is waited for. One that hangs in the file system is left behind.
-const STUCK: Duration = Duration::from_secs(5);
+const JOIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a command that runs and ends computes missing vectors.
 const EMBEDDING: Duration = Duration::from_millis(500);
@@ -55,7 +55,7 @@ impl Drop for Live {
         self.stop.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
             thread.thread().unpark();
-            join_within(thread, STUCK);
+            join_within(thread, JOIN_LIMIT);
         }
     }
 }

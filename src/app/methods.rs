@@ -23,19 +23,27 @@ use crate::{
 /// A page that is a method, as it was when last read.
 #[derive(Debug, Clone)]
 pub struct Method {
+    /// The tool's name.
     pub name: String,
+    /// The page's title.
     pub title: String,
+    /// The instruction to models.
     pub description: String,
+    /// The template variables.
     pub arguments: Vec<Argument>,
     row: PageRow,
     /// Whether its text could be read. Otherwise it is tried again when a page changes.
     is_read: bool,
 }
 
+/// A template variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
+    /// Its name.
     pub name: String,
+    /// What to fill in.
     pub description: Option<String>,
+    /// Whether it has no default.
     pub required: bool,
 }
 
@@ -84,6 +92,7 @@ impl App {
         Ok(methods)
     }
 
+    /// The method of this name that the caller may call.
     pub fn method(&self, name: &str, rights: &Rights) -> Result<Option<Method>> {
         Ok(self.methods(rights)?.into_iter().find(|method| method.name == name))
     }

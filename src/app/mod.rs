@@ -69,8 +69,11 @@ pub struct App {
     pub sources: Arc<Sources>,
     /// Whether the vaults were read yet.
     looks: Arc<Looks>,
+    /// Terms and vectors.
     pub index: Arc<Index>,
+    /// Search.
     pub engine: Engine,
+    /// News for connections.
     pub events: Events,
     /// What was changed, with the way back.
     pub journal: history::Journal,

@@ -20,10 +20,13 @@ use crate::{
 /// How a caller names a note. Tried in this order; one that is stale does not eclipse the next.
 #[derive(Debug, Clone, Default)]
 pub struct NoteRef {
+    /// The item's number.
     pub pid: Option<i64>,
     /// Another name of `pid`, which some clients use.
     pub note_id: Option<i64>,
+    /// The path in a vault.
     pub path: Option<String>,
+    /// An address of a page.
     pub href: Option<String>,
 }
 
@@ -37,14 +40,19 @@ impl NoteRef {
 
 /// An item opened for reading, as it is at this moment.
 pub struct Opened {
+    /// The item.
     pub pid: Pid,
+    /// Its kind.
     pub kind: Kind,
+    /// Its title.
     pub title: String,
     /// What the user calls it: a path, a card's id, a prompt's name.
     pub path: String,
+    /// Its address.
     pub url: String,
     /// Its whole source text, which ranges point into.
     pub text: String,
+    /// The parsed text.
     pub note: Note,
     /// The page it is, when it is one: links are resolved from there.
     pub page: Option<PageRow>,
@@ -55,6 +63,7 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// The passages, as the index has them.
     pub fn chunks(&self) -> Vec<Chunk> {
         self.note.chunks()
     }

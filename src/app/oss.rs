@@ -33,18 +33,25 @@ const MAX_FAILURES: usize = 1000;
 /// What is known about a repository at the moment.
 #[derive(Debug, Clone)]
 pub enum Known {
+    /// The report.
     Report(Box<Report>),
     /// There is no report and none is being made. `failed` has the error of the last attempt.
     Missing {
+        /// Why the last verification failed.
         failed: Option<String>,
     },
     /// In the queue, behind this many others.
     Queued {
+        /// Verifications ahead in the queue.
         before: usize,
     },
+    /// Verification is running.
     Verifying {
+        /// The current step.
         step: u64,
+        /// All steps.
         steps: u64,
+        /// What the step does.
         doing: String,
     },
 }
@@ -52,7 +59,9 @@ pub enum Known {
 /// The part of a report that search results show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
+    /// 0 to 100.
     pub score: u8,
+    /// The recommendation.
     pub verdict: Verdict,
 }
 
@@ -104,6 +113,7 @@ struct Shared {
 pub struct Verifications(Arc<Shared>);
 
 impl Verifications {
+    /// A queue with the limits of `[oss]`.
     pub fn new(config: &Config, reports: Arc<dyn Reports>) -> Self {
         Self(Arc::new(Shared {
             config: config.oss.clone(),

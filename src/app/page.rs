@@ -10,6 +10,7 @@ use crate::domain::{Error, Result};
 pub struct Cursor(pub Option<String>);
 
 impl Cursor {
+    /// Reads a caller's cursor.
     pub fn read(text: Option<String>) -> Result<Self> {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(Self(None)) };
         let name = BASE64.decode(&text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -21,6 +22,7 @@ impl Cursor {
         }
     }
 
+    /// The cursor after this name.
     pub fn write(name: &str) -> String {
         BASE64.encode(format!("v1:{name}"))
     }

@@ -33,6 +33,7 @@ pub struct Links<'a> {
 const READ_AHEAD: u64 = 4;
 
 impl<'a> Links<'a> {
+    /// A renderer for what this caller may see.
     pub fn new(app: &'a App, rights: &'a Rights, page: Option<&'a PageRow>) -> Result<Self> {
         let from = page.map(|row| (row.vault.as_str(), &row.facts.page.path));
         Ok(Self {

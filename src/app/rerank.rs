@@ -15,7 +15,7 @@ use super::{
 use crate::{
     domain::{Pid, Result},
     llm::{self, Provider, Request, quote},
-    search::{Engine, Found, MOST_RESULTS, Options, Query},
+    search::{Engine, Found, MAX_RESULTS, Options, Query},
 };
 
 /// Results that are put in a new order.
@@ -50,7 +50,7 @@ impl App {
         let mut wide = options.clone();
         wide.offset = 0;
         let end = options.offset + options.limit;
-        wide.limit = end.clamp(WINDOW, MOST_RESULTS);
+        wide.limit = end.clamp(WINDOW, MAX_RESULTS);
         let mut answer = engine.search(query, &wide)?;
         let more = answer.next.is_some() || answer.results.len() > end;
         let note = match self.order(provider.as_ref(), &query.text, &answer.results) {

@@ -18,8 +18,11 @@ use crate::{
 
 /// A form of address that resources have.
 pub struct Template {
+    /// The URI template.
     pub uri: &'static str,
+    /// Its name.
     pub name: &'static str,
+    /// What it addresses.
     pub description: &'static str,
     /// What a resource of this form is a part of.
     kind: Kind,
@@ -53,10 +56,15 @@ pub fn templates(rights: &Rights) -> impl Iterator<Item = &'static Template> {
 
 /// A resource as a list shows it.
 pub struct Listed {
+    /// The URI.
     pub uri: String,
+    /// The path or id.
     pub name: String,
+    /// The title.
     pub title: String,
+    /// The media type.
     pub mime_type: &'static str,
+    /// Bytes of the text.
     pub size: Option<u64>,
     /// Who links here, and where it links to, as far as the caller may see it.
     pub meta: Value,
@@ -68,6 +76,7 @@ pub enum Content {
     Bytes { mime_type: String, base64: String },
 }
 
+/// The URI of an item.
 pub fn uri(pid: Pid) -> String {
     format!("notewell://item/{pid}")
 }

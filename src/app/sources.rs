@@ -23,8 +23,10 @@ use crate::{
 /// Everything that holds items.
 pub struct Sources {
     pub config: Arc<Config>,
+    /// Durable state.
     pub store: Store,
     pub cards: Arc<CardRoom>,
+    /// The prompts.
     pub prompts: Arc<dyn Prompts>,
     pub looks: Arc<Looks>,
     /// Pages that a look at a vault parsed and the index has not asked for yet.
@@ -32,6 +34,7 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// Joins the places where items live.
     pub fn new(
         config: Arc<Config>,
         store: Store,

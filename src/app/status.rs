@@ -8,15 +8,24 @@ use crate::{
     index::{Obstacle, Repair},
 };
 
+/// The state of the library.
 #[derive(Debug, Serialize)]
 pub struct Status {
+    /// The version of this program.
     pub version: &'static str,
+    /// The data directory.
     pub data: String,
+    /// Every vault.
     pub vaults: Vec<VaultStatus>,
+    /// Pages.
     pub pages: u64,
+    /// Cards.
     pub cards: u64,
+    /// Prompts.
     pub prompts: u64,
+    /// Bookmarks.
     pub bookmarks: u64,
+    /// Passages that can be found.
     pub passages: u64,
     /// Changes that are not in the index yet.
     pub behind: u64,
@@ -26,19 +35,26 @@ pub struct Status {
     pub vectors: Option<(u64, u64)>,
     /// What was damaged in the index and made anew lately.
     pub repairs: Vec<String>,
+    /// The embedding model.
     pub model: Option<String>,
     /// Files that are left out, with the reason.
     pub skipped: Vec<String>,
 }
 
+/// The state of a vault.
 #[derive(Debug, Serialize)]
 pub struct VaultStatus {
+    /// Its name.
     pub name: String,
+    /// Its folder.
     pub root: String,
+    /// Whether the folder can be listed.
     pub reachable: bool,
     /// Why it could not be read at the last look, and what to do.
     pub problem: Option<String>,
+    /// Its pages.
     pub pages: u64,
+    /// When it was last read.
     pub seen: Option<Timestamp>,
 }
 
@@ -54,6 +70,7 @@ impl App {
         repairs
     }
 
+    /// The state of the library.
     pub fn status(&self) -> Result<Status> {
         let items = &self.store.items;
         let index = self.index.status()?;

@@ -49,8 +49,11 @@ const DENIED: f32 = 0.3;
 
 /// Answers questions from one index.
 pub struct Asker<'a> {
+    /// Finds passages.
     pub engine: &'a Engine,
+    /// Compares sentences by meaning.
     pub embed: Option<Embed>,
+    /// The language model.
     pub provider: Option<Arc<dyn Provider>>,
     /// Reads the Markdown of an item, for its lists and tables.
     pub notes: Option<ReadNote<'a>>,
@@ -60,7 +63,9 @@ pub struct Asker<'a> {
 
 /// A question, and what may be used to answer it.
 pub struct Asked<'a> {
+    /// The question.
     pub question: &'a str,
+    /// What the caller may see.
     pub filters: &'a Filters,
     /// An item that must not be used: to measure what happens without it.
     pub without: Option<Pid>,
@@ -69,6 +74,7 @@ pub struct Asked<'a> {
 }
 
 impl Asker<'_> {
+    /// Answers a question.
     pub fn answer(&self, asked: &Asked<'_>) -> Result<Reply> {
         if let Some(request) = library::Request::read(asked.question, asked.now) {
             return counted::answer(self.engine, asked, &request);

@@ -20,8 +20,11 @@ const MAX_BYTES: usize = 20_000;
 /// A passage that may hold the answer.
 #[derive(Debug, Clone)]
 pub struct Candidate {
+    /// The passage.
     pub id: MatchId,
+    /// Its text and headings.
     pub passage: Passage,
+    /// What words and meaning contribute.
     pub evidence: Evidence,
     /// What passages are ordered by.
     pub score: f32,

@@ -14,7 +14,7 @@ use crate::{
 /// How long each measurement runs.
 const RUN: Duration = Duration::from_secs(5);
 /// Passages given to the model at once, as the index does.
-const TOGETHER: usize = 16;
+const BATCH: usize = 16;
 const QUESTIONS: u64 = 300;
 
 pub fn run(seed: u64, bar: &dyn Progress) -> Result<Report> {
@@ -51,7 +51,7 @@ pub fn run(seed: u64, bar: &dyn Progress) -> Result<Report> {
 
 /// Tokens and passages a second with this many threads.
 fn throughput(model: &Embedded, passages: &[String], threads: usize) -> Result<(f64, f64)> {
-    let batches: Vec<&[String]> = passages.chunks(TOGETHER).collect();
+    let batches: Vec<&[String]> = passages.chunks(BATCH).collect();
     let lengths: Vec<usize> =
         batches.iter().map(|batch| batch.iter().map(|text| model.tokens(text)).sum()).collect();
     let started = Instant::now();

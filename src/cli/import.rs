@@ -99,7 +99,7 @@ fn bring_up_to_date(app: &App, interrupt: Interrupt) -> Result<()> {
 }
 
 /// Names up to this many things of a kind; the rest is counted.
-const NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 fn print_report(report: &ImportReport) {
     for (path, format) in &report.files {
@@ -118,7 +118,7 @@ fn print_report(report: &ImportReport) {
 }
 
 fn tell_remarks(what: &str, remarks: &Remarks) {
-    let named = remarks.first.iter().take(NAMED);
+    let named = remarks.first.iter().take(MAX_NAMED);
     for (place, why) in named.clone() {
         out::note(format_args!("{what}: `{place}` {why}"));
     }

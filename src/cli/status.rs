@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Files named one by one; the rest is counted.
-const NAMED: usize = 10;
+const MAX_FILES_NAMED: usize = 10;
 
 #[derive(Args)]
 pub struct Status {
@@ -63,13 +63,13 @@ impl Status {
             )),
             _ => out::say("vectors: off, search goes by words"),
         }
-        for skipped in status.skipped.iter().take(NAMED) {
+        for skipped in status.skipped.iter().take(MAX_FILES_NAMED) {
             out::say(format_args!("left out: {skipped}"));
         }
-        if status.skipped.len() > NAMED {
+        if status.skipped.len() > MAX_FILES_NAMED {
             out::say(format_args!(
                 "left out: and {} more; `notewell doctor` names them all",
-                status.skipped.len() - NAMED
+                status.skipped.len() - MAX_FILES_NAMED
             ));
         }
         Ok(())

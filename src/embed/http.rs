@@ -17,7 +17,7 @@ use crate::post::{Endpoint, Tries};
 /// Texts of one request; servers refuse larger ones.
 const BATCH: usize = 64;
 /// The most of one text that is sent, in bytes: no such model reads further.
-const LONGEST: usize = 32 * 1024;
+const MAX_TEXT_BYTES: usize = 32 * 1024;
 /// The longest answer that is read: 64 vectors of 8,192 numbers with room to spare.
 const ANSWER: u64 = 32 * 1024 * 1024;
 
@@ -26,6 +26,7 @@ const ANSWER: u64 = 32 * 1024 * 1024;
 pub struct Provider {
     /// The base address, such as `http://127.0.0.1:11434/v1`.
     pub url: String,
+    /// The name of the model.
     pub model: String,
     /// The length of the model's vectors.
     pub dims: usize,
@@ -35,6 +36,7 @@ pub struct Provider {
     pub timeout: Duration,
 }
 
+/// Embeds through an OpenAI-compatible server.
 pub struct Http {
     provider: Provider,
     id: String,
@@ -61,6 +63,7 @@ struct Entry {
 }
 
 impl Http {
+    /// Checks the settings; connects on first use.
     pub fn new(provider: Provider) -> Result<Self> {
         let Provider { url, model, dims, .. } = &provider;
         if model.is_empty() || *dims == 0 {
@@ -130,7 +133,7 @@ fn outside(message: String, cause: impl std::error::Error + Send + Sync + 'stati
 /// The text as it is sent: composed, not longer than any model reads, and never empty, which some
 /// servers refuse.
 fn prepare(text: &str) -> String {
-    let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     let text: String = text[..end.unwrap_or(0)].nfc().collect();
     if text.is_empty() { " ".to_owned() } else { text }
 }

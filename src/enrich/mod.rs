@@ -86,11 +86,13 @@ struct Input {
 }
 
 impl Enricher {
+    /// Rules and categories, and the model where there is one.
     pub fn new(taxonomy: Taxonomy, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
         let weights = Weights::built_in()?;
         Ok(Self { taxonomy, embedder, weights, centres: Mutex::new(None) })
     }
 
+    /// The categories.
     pub fn taxonomy(&self) -> &Taxonomy {
         &self.taxonomy
     }

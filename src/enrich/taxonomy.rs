@@ -71,6 +71,7 @@ impl Taxonomy {
         Self::parse(&text).map_err(refuse)
     }
 
+    /// Parses a taxonomy file.
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut taxonomy = Self {
@@ -128,6 +129,7 @@ impl Taxonomy {
         Ok(())
     }
 
+    /// The names of the categories.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -18,11 +18,14 @@ use crate::{
 /// The judged answer of a question.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Gold {
+    /// The question's id in the set.
     pub id: String,
+    /// The document that answers it.
     #[serde(rename = "doc")]
     pub document: String,
     /// Counted from 1: the number that its heading ends in.
     pub section: usize,
+    /// Accepted answer strings.
     pub answers: Vec<String>,
 }
 
@@ -42,6 +45,7 @@ pub const SURE: f32 = 0.8;
 /// Shares of questions, 0 to 1, and how long the answers are.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
+    /// Number of questions.
     pub questions: usize,
     /// The answer has one of the right strings.
     pub holds: f64,
@@ -58,9 +62,13 @@ pub struct Figures {
 /// The answer to one question, judged.
 #[derive(Debug, Clone)]
 pub struct Outcome {
+    /// The question's id.
     pub id: String,
+    /// The answer.
     pub reply: Reply,
+    /// Whether the answer contains an accepted string.
     pub holds: bool,
+    /// Whether the first sentence does.
     pub first: bool,
     /// Whether the answer would be right if it were given with any confidence.
     pub draft_holds: bool,
@@ -68,10 +76,12 @@ pub struct Outcome {
     pub statements: Vec<([f32; features::COUNT], bool)>,
     /// The best passage alone, had it been the answer: does it hold it, is it the right section?
     pub passage_holds: bool,
+    /// Whether the first passage does.
     pub passage_first: bool,
 }
 
 impl Figures {
+    /// Sums up the outcomes.
     pub fn of(outcomes: &[Outcome]) -> Self {
         let share = |is: fn(&Outcome) -> bool| {
             outcomes.iter().filter(|outcome| is(outcome)).count() as f64

@@ -31,10 +31,15 @@ pub const DEPTH: usize = 99;
 /// What an evaluation needs of the model.
 #[derive(Clone)]
 pub struct Model {
+    /// Names the folder of its vectors.
     pub id: String,
+    /// Values of one vector.
     pub dims: usize,
+    /// Embeds passages.
     pub passages: Embed,
+    /// Embeds questions.
     pub questions: Vectorise,
+    /// Threads for embedding.
     pub threads: usize,
 }
 
@@ -58,9 +63,12 @@ pub type Run = Vec<(String, Vec<Ranked>)>;
 /// A document in a ranking, with the evidence for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
+    /// The document's id in the set.
     pub document: String,
+    /// The score of the ranking.
     pub score: f32,
     pub relevance: f32,
+    /// What words and meaning contribute.
     pub evidence: Evidence,
 }
 

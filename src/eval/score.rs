@@ -6,11 +6,16 @@ use super::{Ranked, Run, set::Judgements};
 
 const K: usize = 10;
 
+/// Means over the questions of a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Scores {
+    /// Number of questions.
     pub questions: usize,
+    /// nDCG@10.
     pub ndcg: f64,
+    /// MRR@10.
     pub mrr: f64,
+    /// Recall@10.
     pub recall: f64,
 }
 

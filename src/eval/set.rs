@@ -21,9 +21,12 @@ pub struct Entry {
     pub path: String,
 }
 
+/// A question of a set.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Question {
+    /// Its id.
     pub id: String,
+    /// Its words.
     pub text: String,
     /// Only documents in this language count.
     pub target: Option<String>,
@@ -35,10 +38,15 @@ pub struct Question {
 /// What was judged of each question: document and how relevant it is.
 pub type Judgements = HashMap<String, HashMap<String, f64>>;
 
+/// A judged set.
 pub struct Set {
+    /// The name of its folder.
     pub name: String,
+    /// The documents.
     pub documents: Vec<Entry>,
+    /// The questions.
     pub questions: Vec<Question>,
+    /// Relevance by question and document.
     pub judgements: Judgements,
 }
 

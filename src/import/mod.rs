@@ -11,16 +11,16 @@ mod records;
 mod report;
 mod source;
 
-pub use records::{Cut, LARGEST_RECORD, MOST_VALUES, each, each_line, parse};
+pub use records::{Cut, MAX_RECORD_BYTES, MAX_VALUES, each, each_line, parse};
 pub use report::{ImportReport, Remarks};
 pub use source::{Bounded, ImportFile, RecordMeter, check_expansion, failed};
 
 /// Records of one file. A file with more is refused at that point; what came before stays.
-pub const MOST_RECORDS: usize = 1_000_000;
+pub const MAX_RECORDS: usize = 1_000_000;
 
 /// The error of a file with too many records.
 pub fn too_many_records() -> crate::domain::Error {
     crate::domain::Error::invalid_params(format!(
-        "it holds more than {MOST_RECORDS} records; split it into several files"
+        "it holds more than {MAX_RECORDS} records; split it into several files"
     ))
 }

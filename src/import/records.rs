@@ -10,9 +10,9 @@ use super::source::failed;
 use crate::domain::Result;
 
 /// Bytes of one record as it is written.
-pub const LARGEST_RECORD: usize = 16 << 20;
+pub const MAX_RECORD_BYTES: usize = 16 << 20;
 /// JSON values of one record. Each costs far more memory than it has bytes: `0,` costs 70.
-pub const MOST_VALUES: usize = 100_000;
+pub const MAX_VALUES: usize = 100_000;
 
 /// One record as bytes, or why there is none.
 pub type Cut = std::result::Result<Vec<u8>, String>;
@@ -45,20 +45,20 @@ pub fn each(
 }
 
 /// Gives `sink` the lines that are not blank, with their numbers from 1. A line of more than
-/// [`LARGEST_RECORD`] bytes is left out.
+/// [`MAX_RECORD_BYTES`] bytes is left out.
 pub fn each_line(
     body: &mut dyn BufRead,
     mut sink: impl FnMut(usize, Cut) -> Result<()>,
 ) -> Result<()> {
     for number in 1_usize.. {
         let mut line = Vec::new();
-        let read = body.take(LARGEST_RECORD as u64).read_until(b'\n', &mut line);
+        let read = body.take(MAX_RECORD_BYTES as u64).read_until(b'\n', &mut line);
         if read.map_err(|error| failed(&error))? == 0 {
             break;
         }
-        if line.len() == LARGEST_RECORD && !line.ends_with(b"\n") {
+        if line.len() == MAX_RECORD_BYTES && !line.ends_with(b"\n") {
             skip_line(body)?;
-            sink(number, Err(format!("it is longer than {LARGEST_RECORD} bytes")))?;
+            sink(number, Err(format!("it is longer than {MAX_RECORD_BYTES} bytes")))?;
         } else if !line.trim_ascii().is_empty() {
             sink(number, Ok(line))?;
         }

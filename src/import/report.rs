@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 /// Remarks that are kept word for word; the rest is counted.
-const KEPT: usize = 1_000;
+const MAX_REMARKS: usize = 1_000;
 
 /// What an import did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -45,7 +45,7 @@ impl Remarks {
     /// Adds a remark; beyond the bound it is only counted.
     pub fn push(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.total += 1;
-        if self.first.len() < KEPT {
+        if self.first.len() < MAX_REMARKS {
             self.first.push((place.into(), what.into()));
         }
     }

@@ -15,11 +15,11 @@ use crate::domain::{Error, Result};
 /// How much of the beginning is looked at to know the format.
 const HEAD: u64 = 64 << 10;
 /// Bytes of a file that must be held in memory as a whole: HTML, UTF-16.
-pub const LARGEST_WHOLE: u64 = 128 << 20;
+pub const MAX_WHOLE_BYTES: u64 = 128 << 20;
 /// How many times its packed size a file may unpack to. Text rarely passes 20.
-const MOST_EXPANSION: u64 = 200;
+const MAX_EXPANSION: u64 = 200;
 /// Unpacked bytes below which the expansion does not matter.
-const HARMLESS: u64 = 16 << 20;
+const EXPANSION_FLOOR: u64 = 16 << 20;
 
 /// An open file: its beginning, for detecting the format, and all of its text.
 pub struct ImportFile {
@@ -65,7 +65,7 @@ impl ImportFile {
         let mut head = Vec::new();
         bounded.by_ref().take(HEAD).read_to_end(&mut head)?;
         if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
-            bounded.limit = limit.min(LARGEST_WHOLE);
+            bounded.limit = limit.min(MAX_WHOLE_BYTES);
             let mut bytes = head;
             bounded.read_to_end(&mut bytes)?;
             let text = utf16(&bytes).into_bytes();
@@ -82,10 +82,10 @@ impl ImportFile {
     /// Everything, as text.
     pub fn text(self) -> Result<String> {
         let mut bytes = Vec::new();
-        let mut body = self.body.take(LARGEST_WHOLE + 1);
+        let mut body = self.body.take(MAX_WHOLE_BYTES + 1);
         body.read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-        if bytes.len() as u64 > LARGEST_WHOLE {
-            return Err(failed(&too_large(LARGEST_WHOLE)));
+        if bytes.len() as u64 > MAX_WHOLE_BYTES {
+            return Err(failed(&too_large(MAX_WHOLE_BYTES)));
         }
         String::from_utf8(bytes).map_err(|error| {
             Error::invalid_params(format!(
@@ -158,11 +158,11 @@ impl<R: Read> Read for Bounded<R> {
 
 /// Refuses what unfolds like a bomb and not like text.
 pub fn check_expansion(packed: u64, unpacked: u64) -> io::Result<()> {
-    if unpacked <= HARMLESS || unpacked <= packed.saturating_mul(MOST_EXPANSION) {
+    if unpacked <= EXPANSION_FLOOR || unpacked <= packed.saturating_mul(MAX_EXPANSION) {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "it unpacks to more than {MOST_EXPANSION} times its size, as no export does; unpack it \
+        "it unpacks to more than {MAX_EXPANSION} times its size, as no export does; unpack it \
          yourself and import the file inside if you trust it"
     )))
 }

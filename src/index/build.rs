@@ -27,7 +27,7 @@ use super::{
 use crate::domain::{Chunk, Error, Pid, Result, error::Doing};
 
 /// Below this many items a thread costs more than it saves.
-const WORTH_THREADS: usize = 8;
+const MIN_ITEMS_PER_THREAD: usize = 8;
 
 pub(super) struct Build {
     pub(super) lease: Arc<Lease>,
@@ -156,7 +156,7 @@ impl Build {
                 }
             }
         };
-        let threads = if pids.len() < WORTH_THREADS {
+        let threads = if pids.len() < MIN_ITEMS_PER_THREAD {
             1
         } else {
             thread::available_parallelism().map_or(1, |count| count.get().min(8))

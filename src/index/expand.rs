@@ -21,7 +21,9 @@ const SHORTEST_TYPO: usize = 4;
 /// How a word was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
+    /// A longer word that begins with it.
     Prefix,
+    /// A word one or two edits away.
     Typo,
 }
 
@@ -30,6 +32,7 @@ pub enum How {
 pub struct Expansion {
     /// As it was typed.
     pub word: String,
+    /// How the words are related.
     pub how: How,
     /// Terms of the index, the commonest first.
     pub instead: Vec<String>,

@@ -21,7 +21,7 @@ const BUSY: Duration = Duration::from_millis(20);
 const QUIET: Duration = Duration::from_millis(500);
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// How long the thread is waited for at the end. A source that hangs must not hold up a shutdown.
-const STUCK: Duration = Duration::from_secs(10);
+const JOIN_LIMIT: Duration = Duration::from_secs(10);
 /// The lease is let go after this long without a change.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -34,6 +34,7 @@ pub struct Follower {
 }
 
 impl Follower {
+    /// Starts the thread.
     pub fn start(index: Arc<Index>) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
@@ -92,7 +93,7 @@ impl Drop for Follower {
         self.stop.store(true, Ordering::Release);
         self.wake();
         if let Some(thread) = self.thread.take() {
-            join_within(thread, STUCK);
+            join_within(thread, JOIN_LIMIT);
         }
     }
 }

@@ -23,11 +23,14 @@ pub(super) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Why the index cannot be written, where that is the disk's doing and not the index's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
+    /// No space on the disk.
     DiskFull,
+    /// The folder cannot be written.
     NotWritable,
 }
 
 impl Obstacle {
+    /// The reason in words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DiskFull => "the disk is full",

@@ -14,6 +14,7 @@ use crate::domain::{Result, Timestamp, error::Doing};
 /// The process that holds a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
+    /// The process that holds it.
     pub pid: u32,
     /// When it took the lease.
     pub since: Timestamp,

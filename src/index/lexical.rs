@@ -41,14 +41,15 @@ const REPEATED: f32 = 0.9;
 /// What a word counts that stands in for the one that was typed.
 const STAND_IN: f32 = 0.6;
 /// Words of a question that are looked up; the rarest count.
-const MOST_WORDS: usize = 64;
-const MOST_LOOKED_AT: usize = 256;
+const MAX_WORDS: usize = 64;
+const MAX_LOOKED_AT: usize = 256;
 /// Postings that are worth walking to count matches exactly.
 const COUNTABLE: u64 = 1_000_000;
 
 /// How many items match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Total {
+    /// Items wanted.
     pub items: usize,
     /// Otherwise it is at least that many.
     pub exact: bool,
@@ -61,6 +62,7 @@ pub struct Words {
     pub(super) clauses: Vec<Clause>,
     /// In how many passages each term's text occurs at most in one field.
     frequencies: HashMap<Vec<u8>, u64>,
+    /// Words that stand in for words that do not occur.
     pub expansions: Vec<Expansion>,
     /// The typed words that occur nowhere and could not be replaced.
     pub unknown: Vec<String>,
@@ -75,6 +77,7 @@ pub struct Words {
 }
 
 impl Words {
+    /// Whether no word can match.
     pub fn is_empty(&self) -> bool {
         self.clauses.is_empty()
     }
@@ -129,7 +132,7 @@ pub(super) fn words(
         *sums.entry(term.term.clone()).or_default() += weight;
     }
     for QueryTerm { term: token, weight } in asked {
-        if found.len() >= MOST_LOOKED_AT {
+        if found.len() >= MAX_LOOKED_AT {
             break;
         }
         if !seen.insert(token.term.clone()) {
@@ -190,7 +193,7 @@ pub(super) fn words(
         out.unknown.extend(idle);
     }
     found.sort_by_key(|(most, ..)| *most);
-    found.truncate(MOST_WORDS);
+    found.truncate(MAX_WORDS);
     let passages = out.census.passages;
     let in_items = |out: &Words, text: &str| {
         Clause::look_up(searcher, &out.census, &out.dictionaries, fields.whole, text)

@@ -33,6 +33,7 @@ const KEPT_COLUMNS: usize = 256;
 /// What narrows a search, before it is looked up.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
+    /// The conditions.
     pub filters: &'a Filters,
     /// Each must occur in the passage, word after word.
     pub phrases: &'a [String],
@@ -88,6 +89,7 @@ impl Narrowing {
         self.passing * 20 < self.total
     }
 
+    /// Whether nothing passes.
     pub fn is_empty(&self) -> bool {
         self.passing == 0
     }

@@ -14,7 +14,7 @@ use crate::domain::Timestamp;
 
 const NAME: &str = "repairs";
 /// Repairs that are remembered.
-const KEPT: usize = 20;
+const MAX_REPAIRS: usize = 20;
 
 /// Why something derived was made anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,9 @@ pub enum Cause {
 /// Something derived that was made anew.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
+    /// When it happened.
     pub at: Timestamp,
+    /// What was wrong.
     pub cause: Cause,
     /// What happened, as a sentence without a full stop.
     pub what: String,
@@ -51,7 +53,7 @@ impl Repairs {
         let repair = Repair { at: Timestamp::now(), cause, what };
         let mut all = self.all();
         all.push(repair.clone());
-        let recent = &all[all.len().saturating_sub(KEPT)..];
+        let recent = &all[all.len().saturating_sub(MAX_REPAIRS)..];
         let lines: Vec<String> =
             recent.iter().filter_map(|repair| serde_json::to_string(repair).ok()).collect();
         // On a full disk the record lives as long as this process.

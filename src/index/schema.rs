@@ -86,14 +86,19 @@ pub(super) fn schema() -> (Schema, Fields) {
 /// A passage as a result shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
+    /// The item's kind.
     #[serde(rename = "k")]
     pub kind: Kind,
+    /// The item's title.
     #[serde(rename = "t")]
     pub title: String,
+    /// The item's path or id.
     #[serde(rename = "p")]
     pub path: String,
+    /// The headings that lead to the passage.
     #[serde(rename = "c")]
     pub toc_path: Vec<String>,
+    /// The passage.
     #[serde(rename = "x")]
     pub text: String,
     /// Where it stands in the item's source text, in bytes.

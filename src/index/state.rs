@@ -76,6 +76,7 @@ impl Stage {
 }
 
 impl Freshness {
+    /// Whether every acknowledged change is searchable.
     pub fn is_fresh(&self) -> bool {
         self.behind == 0 && self.filling.is_none()
     }
@@ -90,14 +91,19 @@ impl Freshness {
 /// What `status` tells of the index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
+    /// Passages that can be found.
     pub passages: u64,
+    /// Segments of the term index.
     pub segments: usize,
+    /// How far the index follows the log.
     pub freshness: Freshness,
+    /// How far embedding is; `None` without a model.
     pub vectors: Option<Progress>,
     /// Whether this process writes at the moment.
     pub writing: bool,
     /// The build was made by another version of the analyser and is being replaced.
     pub outdated: bool,
+    /// The generation in use.
     pub build: String,
 }
 
@@ -365,6 +371,7 @@ impl Index {
         Ok(())
     }
 
+    /// The state of the index.
     pub fn status(&self) -> Result<Status> {
         self.guarded(|| self.status_once())
     }

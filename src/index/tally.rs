@@ -21,7 +21,7 @@ use crate::domain::{Result, error::Doing};
 
 /// Postings that are worth adding up: some ten milliseconds. A question with more is answered by
 /// skipping.
-pub(super) const MOST_POSTINGS: u64 = 4_000_000;
+pub(super) const MAX_POSTINGS: u64 = 4_000_000;
 /// Sums that are looked at together when the best are sought.
 const STRIDE: usize = 16;
 
@@ -109,7 +109,7 @@ impl Sums {
         clauses: &[Clause],
         documents: u64,
     ) -> Result<Self> {
-        if clauses.iter().map(|clause| clause.postings).sum::<u64>() > MOST_POSTINGS {
+        if clauses.iter().map(|clause| clause.postings).sum::<u64>() > MAX_POSTINGS {
             return Ok(Self { segments: None });
         }
         let what = "search the words";

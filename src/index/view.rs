@@ -26,6 +26,7 @@ use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, error::Doing};
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
+    /// The passage.
     pub id: MatchId,
     /// BM25 for words, the cosine for vectors, the date for a listing.
     pub score: f32,
@@ -138,6 +139,7 @@ impl View {
         coverage.count(rows, segments).map(Some)
     }
 
+    /// Resolves filters to the passages that pass.
     pub fn narrow(&self, asked: &Asked<'_>) -> Result<Narrowing> {
         narrow(&self.searcher, &self.fields, &self.cache, asked)
     }

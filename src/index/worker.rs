@@ -33,7 +33,7 @@ const ROUND: usize = 256;
 const TICK: Duration = Duration::from_millis(500);
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
 /// How long the thread is waited for at the end. A source that hangs must not hold up a shutdown.
-const STUCK: Duration = Duration::from_secs(10);
+const JOIN_LIMIT: Duration = Duration::from_secs(10);
 /// The lease is let go after this long with nothing to do.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -100,7 +100,7 @@ impl Drop for Worker {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            join_within(thread, STUCK);
+            join_within(thread, JOIN_LIMIT);
         }
     }
 }

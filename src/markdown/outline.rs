@@ -12,7 +12,7 @@ use super::blocks::Heading;
 use crate::domain::{Error, Result};
 
 /// Headings an error names at most.
-const NAMED: usize = 20;
+const MAX_HEADINGS_NAMED: usize = 20;
 /// Characters of a title that are compared with a heading that is not there.
 const COMPARED: usize = 100;
 
@@ -250,7 +250,7 @@ impl Outline {
     fn ambiguous<S: AsRef<str>>(&self, path: &[S], found: &[usize]) -> Error {
         let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
         let paths: Vec<Vec<String>> =
-            found.iter().take(NAMED).map(|&index| self.path(index)).collect();
+            found.iter().take(MAX_HEADINGS_NAMED).map(|&index| self.path(index)).collect();
         Error::invalid_params(format!(
             "toc_path `{}` fits {} sections of this note; name one in full: {}",
             path.join(" > "),
@@ -276,9 +276,12 @@ impl Outline {
             .collect();
         order.sort_by_key(|(likeness, index)| (std::cmp::Reverse(*likeness), *index));
         let paths: Vec<Vec<String>> =
-            order.iter().take(NAMED).map(|(_, index)| self.path(*index)).collect();
-        let more =
-            if count > NAMED { format!(" (nearest {NAMED} of {count})") } else { String::new() };
+            order.iter().take(MAX_HEADINGS_NAMED).map(|(_, index)| self.path(*index)).collect();
+        let more = if count > MAX_HEADINGS_NAMED {
+            format!(" (nearest {MAX_HEADINGS_NAMED} of {count})")
+        } else {
+            String::new()
+        };
         Error::invalid_params(format!(
             "toc_path `{path}` is not in this note; its headings{more} are: {}",
             list(&paths)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{checks::is_minified, code::has_rules, language, lockfiles::Dependencies, tree::Tree};
 
 /// File names shown of each group.
-const SHOWN: usize = 3;
+const MAX_NAMES_SHOWN: usize = 3;
 
 /// One sentence for each part of the repository that no check understood.
 pub fn not_examined(tree: &Tree, dependencies: &Dependencies) -> Vec<String> {
@@ -66,8 +66,8 @@ fn counted(count: usize, what: &str) -> String {
 
 fn shown(paths: &[&str]) -> String {
     let names: Vec<String> =
-        paths.iter().take(SHOWN).map(|path| super::report::clean(path, 80)).collect();
-    let more = paths.len().saturating_sub(SHOWN);
+        paths.iter().take(MAX_NAMES_SHOWN).map(|path| super::report::clean(path, 80)).collect();
+    let more = paths.len().saturating_sub(MAX_NAMES_SHOWN);
     if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
 }
 

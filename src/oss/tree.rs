@@ -11,7 +11,7 @@ use super::code::has_rules;
 use crate::domain::{Result, error::Doing};
 
 /// The largest file that is read whole. Of a larger one only the first [`HEAD`] bytes are read.
-const WHOLE: u64 = 1 << 20;
+const MAX_WHOLE_FILE: u64 = 1 << 20;
 const HEAD: u64 = 64 << 10;
 /// The most text that is kept of all files together.
 const MAX_TEXT: usize = 128 << 20;
@@ -214,7 +214,7 @@ impl Tree {
     ) -> Result<()> {
         use std::os::unix::fs::PermissionsExt;
         let size = metadata.len();
-        let most = if size > WHOLE { HEAD } else { WHOLE };
+        let most = if size > MAX_WHOLE_FILE { HEAD } else { MAX_WHOLE_FILE };
         let mut bytes = Vec::new();
         Handle::open(place)
             .and_then(|file| file.take(most).read_to_end(&mut bytes))

@@ -9,10 +9,13 @@ use crate::{
 /// The items that were found, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
+    /// Best first.
     pub results: Vec<Found>,
+    /// Number of items that match.
     pub total: Total,
     /// Where the next page begins.
     pub next: Option<usize>,
+    /// Words that stood in for others.
     pub expansions: Vec<Expansion>,
     /// Words that do not occur, nor anything like them, in what the caller may see.
     pub unknown: Vec<String>,
@@ -23,7 +26,9 @@ pub struct Answer {
     /// Prompts that match and are not shown, because nobody asked for prompts and they do not fit
     /// very well.
     pub prompts_left_out: usize,
+    /// How far the index follows the log.
     pub freshness: Freshness,
+    /// How far embedding is.
     pub vectors: Option<Progress>,
     /// Quoted words that were looked for as words, not as exact phrases.
     pub mentioned: Vec<String>,
@@ -36,9 +41,13 @@ pub struct Answer {
 /// An item with the passages it was found by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
+    /// The item.
     pub pid: Pid,
+    /// Its kind.
     pub kind: Kind,
+    /// Its title.
     pub title: String,
+    /// Its path or id.
     pub path: String,
     /// 0 to 1, comparable between questions.
     pub relevance: f32,
@@ -55,11 +64,15 @@ pub struct Found {
 /// A passage that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
+    /// The passage.
     pub id: MatchId,
+    /// The headings that lead to it.
     pub toc_path: Vec<String>,
+    /// The part that matches, highlighted.
     pub snippet: String,
     /// The matched forms in the snippet, in bytes.
     pub marks: Vec<std::ops::Range<usize>>,
+    /// 0 to 1.
     pub relevance: f32,
 }
 

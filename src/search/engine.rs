@@ -23,21 +23,24 @@ use crate::{
 };
 
 /// Results a caller may ask for at once, and how deep the pages go.
-pub const MOST_RESULTS: usize = 100;
+pub const MAX_RESULTS: usize = 100;
+/// Results that pages can reach.
 pub const DEEPEST: usize = 1_000;
 /// Passages each side is asked for, at least.
 pub(super) const POOL: usize = 100;
 /// Passages each side is asked for where the best are then sorted by a property.
 const SORTED_POOL: usize = 1_000;
 /// Questions whose vectors are remembered, for the next page and for the agent that asks again.
-const REMEMBERED: usize = 64;
+const CACHED_ANSWERS: usize = 64;
 /// Results from which a second thread that reads them pays for itself.
-const WORTH_THREADS: usize = 6;
+const MIN_RESULTS_FOR_THREADS: usize = 6;
 
 /// What a text is to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
+    /// A question in a person's words.
     Question,
+    /// A text that others are compared with.
     Passage,
 }
 
@@ -50,26 +53,30 @@ pub type Knows = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// How a search is asked, beside the question.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
+    /// What results must satisfy.
     pub filters: &'a Filters,
     /// Two letters: only items in this language.
     pub lang: Option<&'a str>,
+    /// Results wanted.
     pub limit: usize,
     /// Results to leave out, as `Answer::next` gave it.
     pub offset: usize,
+    /// Words, meaning or both.
     pub mode: Mode,
     /// By a property instead of relevance.
     pub sort: Option<&'a Sort>,
 }
 
 impl<'a> Options<'a> {
+    /// Ten results by words and meaning.
     pub fn new(filters: &'a Filters) -> Self {
         Self { filters, lang: None, limit: 10, offset: 0, mode: Mode::Hybrid, sort: None }
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        if self.limit == 0 || self.limit > MOST_RESULTS {
+        if self.limit == 0 || self.limit > MAX_RESULTS {
             return Err(Error::invalid_params(format!(
-                "limit `{}` is not between 1 and {MOST_RESULTS}",
+                "limit `{}` is not between 1 and {MAX_RESULTS}",
                 self.limit
             )));
         }
@@ -96,6 +103,7 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// An engine over `index`. `patience` bounds the wait for fresh changes.
     pub fn new(index: Arc<Index>, vectorise: Option<Vectorise>, patience: Duration) -> Self {
         let preference = Preference::default();
         Self { index, vectorise, knows: None, preference, patience, remembered: Mutex::default() }
@@ -111,6 +119,7 @@ impl Engine {
         Self { knows: Some(knows), ..self }
     }
 
+    /// The index that is searched.
     pub fn index(&self) -> &Arc<Index> {
         &self.index
     }
@@ -298,7 +307,7 @@ impl Engine {
         }
         let vector = vectorise(text, role)?;
         let mut remembered = lock();
-        if remembered.len() >= REMEMBERED {
+        if remembered.len() >= CACHED_ANSWERS {
             remembered.clear();
         }
         remembered.insert(key, vector.clone());
@@ -362,7 +371,7 @@ impl Engine {
         let show = |part: &[Group]| -> Result<Vec<Found>> {
             part.iter().map(|group| group.show(view, &terms, mode)).collect()
         };
-        let mut found = if page.len() < WORTH_THREADS {
+        let mut found = if page.len() < MIN_RESULTS_FOR_THREADS {
             show(page)?
         } else {
             // Reading and cutting the texts is most of what is left to wait for.

@@ -41,7 +41,7 @@ const SCHEMES: [&str; 12] =
     ["http", "https", "ftp", "file", "ssh", "git", "mailto", "tel", "urn", "doi", "isbn", "arxiv"];
 
 /// The longest word before a colon that may be meant as a filter's name.
-const LONGEST_NAME: usize = 20;
+const MAX_NAME: usize = 20;
 
 /// The filter that a token begins with, its name as it was typed, and its value.
 pub(super) fn read(token: &str) -> Option<(Name, &str, &str)> {
@@ -55,7 +55,7 @@ pub(super) fn read(token: &str) -> Option<(Name, &str, &str)> {
 pub(super) fn unknown(token: &str) -> Option<&str> {
     let (name, value) = token.split_once(':')?;
     let is_name = |name: &str| {
-        (2..=LONGEST_NAME).contains(&name.chars().count())
+        (2..=MAX_NAME).contains(&name.chars().count())
             && name.chars().all(|c| c.is_alphabetic() || c == '_')
             && !SCHEMES.iter().any(|scheme| scheme.eq_ignore_ascii_case(name))
     };

@@ -18,7 +18,7 @@ pub(super) const WORDS: f32 = 0.25;
 /// What the share of the question counts that an item's words answer.
 pub(super) const SHARE: f32 = 0.35;
 /// How fast it grows with the share: half of the words count for a third.
-const MOST: f32 = 1.5;
+const SHARE_POWER: f32 = 1.5;
 /// What the share counts that a passage's own words answer, among the passages of one item.
 const OWN: f32 = 0.3;
 /// What the first passage of a page counts beside what it says; the second has half of it, the
@@ -30,7 +30,7 @@ const ONLY_PASSAGE: f32 = 1.0 / 3.0;
 const COMMON: f32 = 0.24;
 /// Of a BM25 score, the part of the whole item; the passage itself has the rest. A long note may say
 /// each half of what was asked in another place.
-pub(super) const WHOLE: f32 = 0.8;
+pub(super) const ITEM_WEIGHT: f32 = 0.8;
 /// The same where words are all there is.
 const WHOLE_BY_WORDS: f32 = 0.85;
 /// The BM25 score that counts as a full match.
@@ -64,8 +64,11 @@ const FITTING_COSINE: f32 = 0.5;
 /// Which sides are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
+    /// By words only.
     Lexical,
+    /// By meaning only.
     Vector,
+    /// By both.
     #[default]
     Hybrid,
 }
@@ -143,7 +146,7 @@ impl Default for Evidence {
 impl Evidence {
     /// What passages are ordered by.
     pub fn score(&self, mode: Mode) -> f32 {
-        let whole = if mode == Mode::Lexical { WHOLE_BY_WORDS } else { WHOLE };
+        let whole = if mode == Mode::Lexical { WHOLE_BY_WORDS } else { ITEM_WEIGHT };
         let words = (whole * self.whole + (1.0 - whole) * self.passage_words()) / STRONG;
         match mode {
             Mode::Lexical => words + self.opening(2),
@@ -151,7 +154,7 @@ impl Evidence {
             Mode::Hybrid => {
                 MEANING * self.meaning()
                     + WORDS * words
-                    + SHARE * self.share.powf(MOST)
+                    + SHARE * self.share.powf(SHARE_POWER)
                     + self.opening(1)
             }
         }

@@ -19,10 +19,10 @@ mod snippet;
 mod weigh;
 
 pub use answer::{Answer, Found, Match};
-pub use engine::{DEEPEST, Engine, Knows, MOST_RESULTS, Options, Role, Vectorise};
+pub use engine::{DEEPEST, Engine, Knows, MAX_RESULTS, Options, Role, Vectorise};
 pub use filters::{combine, end_of};
 pub use fuse::{Evidence, Mode};
-pub use query::{MOST_CHARACTERS, Query, parse};
+pub use query::{MAX_CHARACTERS, Query, parse};
 pub use similar::Like;
 
 #[cfg(test)]

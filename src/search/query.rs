@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Longer questions are refused rather than cut.
-pub const MOST_CHARACTERS: usize = 10_000;
+pub const MAX_CHARACTERS: usize = 10_000;
 
 /// With this many words around it, a quoted phrase is part of a sentence and not a search for it.
 const SENTENCE: usize = 5;
@@ -22,7 +22,9 @@ const SENTENCE: usize = 5;
 pub struct Query {
     /// What is looked for, phrases included.
     pub text: String,
+    /// Quoted phrases that must occur.
     pub phrases: Vec<String>,
+    /// Words that must not occur.
     pub excluded: Vec<String>,
     /// Quoted words of a whole sentence: looked for as words, not as exact phrases.
     pub mentioned: Vec<String>,
@@ -53,9 +55,9 @@ impl Query {
 /// Takes a query string apart.
 pub fn parse(input: &str) -> Result<Query> {
     let length = input.chars().count();
-    if length > MOST_CHARACTERS {
+    if length > MAX_CHARACTERS {
         return Err(Error::invalid_params(format!(
-            "query has `{length}` characters, at most `{MOST_CHARACTERS}` are searched; \
+            "query has `{length}` characters, at most `{MAX_CHARACTERS}` are searched; \
              ask in fewer words, or use `similar` for a whole text"
         )));
     }
@@ -207,7 +209,7 @@ mod tests {
         }
         let error = parse(&"x".repeat(1_000_000)).unwrap_err();
         assert!(error.message.contains("10000") && error.message.contains("1000000"), "{error}");
-        assert!(parse(&"я".repeat(MOST_CHARACTERS)).is_ok());
+        assert!(parse(&"я".repeat(MAX_CHARACTERS)).is_ok());
     }
 
     #[test]

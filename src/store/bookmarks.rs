@@ -6,14 +6,18 @@ use crate::domain::{Bookmark, Pid, Result, Timestamp};
 /// A word that a bookmark is about: `key` is the same for all forms of it, `form` is as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {
+    /// The topic's stem.
     pub key: String,
+    /// The form that people read.
     pub form: String,
 }
 
 /// A bookmark with what it is filed under.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filed {
+    /// The bookmark.
     pub bookmark: Bookmark,
+    /// What it is about.
     pub topics: Vec<Topic>,
     /// The project that it links to.
     pub tool: Option<String>,
@@ -22,12 +26,16 @@ pub struct Filed {
 /// What putting a bookmark did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
+    /// It is new.
     Added(Pid),
+    /// It was there and changed.
     Updated(Pid),
+    /// It was there and did not change.
     Same(Pid),
 }
 
 impl Put {
+    /// The item.
     pub fn pid(self) -> Pid {
         match self {
             Put::Added(pid) | Put::Updated(pid) | Put::Same(pid) => pid,
@@ -38,29 +46,39 @@ impl Put {
 /// A stretch of time, the one of the same length before it, and what is looked at in them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
+    /// The start of the period before.
     pub before: Timestamp,
+    /// The start of the period.
     pub from: Timestamp,
     /// Exclusive.
     pub until: Timestamp,
+    /// Only this category.
     pub category: Option<String>,
 }
 
 /// How often something occurs in the window and in the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
+    /// What is counted.
     pub name: String,
+    /// In the period.
     pub now: u64,
+    /// In the period before.
     pub before: u64,
 }
 
 /// Everything counted over one window, as of one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counted {
+    /// Bookmarks of the period.
     pub now: u64,
+    /// Bookmarks of the period before.
     pub before: u64,
     /// By topic; the name is the form most often written. Most frequent first.
     pub topics: Vec<Tally>,
+    /// By author.
     pub authors: Vec<Tally>,
+    /// By host.
     pub domains: Vec<Tally>,
 }
 
@@ -103,13 +121,16 @@ pub trait Bookmarks: Send + Sync {
     /// Bookmarks by pid, starting after `after`.
     fn list(&self, after: Option<Pid>, limit: usize) -> Result<Vec<(Pid, Bookmark)>>;
 
+    /// Deletes a bookmark; `false` when there is none.
     fn remove(&self, id: &str, change: &mut NewChange) -> Result<bool>;
 
     /// Replaces a bookmark as a whole, for a change by its owner.
     fn replace(&self, filed: &Filed, change: &mut NewChange) -> Result<Option<Pid>>;
 
+    /// Categories in use, with their numbers.
     fn categories(&self) -> Result<Vec<(String, u64)>>;
 
+    /// Counts for `trends`.
     fn count(&self, window: &Window) -> Result<Counted>;
 
     /// The bookmarks of the window that others cared for most.

@@ -100,7 +100,9 @@ pub enum Occupancy {
 /// Whether a card comes with its images or with links to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Images {
+    /// Images as they are stored.
     Bytes,
+    /// Links to images.
     #[default]
     Links,
 }
@@ -108,7 +110,9 @@ pub enum Images {
 /// What `toggle` turns over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
+    /// `isPinned`.
     Pinned,
+    /// `isArchived`.
     Archived,
 }
 
@@ -122,14 +126,18 @@ pub enum Order {
     Newest,
 }
 
+/// What to list.
 #[derive(Debug, Clone, Default)]
 pub struct CardQuery {
     /// In the title, the content or a checklist item, whatever the case, in any script.
     pub contains: Option<String>,
+    /// Whether archived cards are listed too.
     pub archived: bool,
     /// Only cards whose reminder is due at this moment and not done.
     pub due: Option<Timestamp>,
+    /// The order.
     pub order: Order,
+    /// How images are returned.
     pub images: Images,
     /// Without: [`DEFAULT_LIMIT`].
     pub limit: Option<usize>,
@@ -148,8 +156,10 @@ impl CardQuery {
     }
 }
 
+/// One page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CardPage {
+    /// The cards.
     pub cards: Vec<Card>,
     /// The cursor of the next page, when there is one.
     pub next: Option<String>,
@@ -158,6 +168,7 @@ pub struct CardPage {
 /// What became of a card that was to be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Imported {
+    /// It is new.
     Added,
     /// It was there, older.
     Updated,

@@ -5,23 +5,31 @@ use crate::domain::{Kind, Pid, Result};
 /// An item in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
+    /// The item's number.
     pub pid: Pid,
+    /// Its kind.
     pub kind: Kind,
     /// What the item is called where it lives: `vault/path.md`, a card's id, a prompt's name.
     pub key: String,
+    /// Its position in the change log.
     pub stamp: i64,
+    /// Whether it was deleted.
     pub gone: bool,
 }
 
 /// What a comparison with the place where items live has found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Synced {
+    /// New items.
     pub new: usize,
+    /// Changed items.
     pub changed: usize,
+    /// Deleted items.
     pub gone: usize,
 }
 
 impl Synced {
+    /// Whether anything changed.
     pub fn any(self) -> bool {
         self != Self::default()
     }

@@ -37,11 +37,17 @@ pub use url::{StoreLimits, StoreUrl, open};
 /// Everything durable but cards and prompts, whose places are configured for themselves.
 #[derive(Clone)]
 pub struct Store {
+    /// The registry and the change log.
     pub items: Arc<dyn Items>,
+    /// Pages and vaults.
     pub pages: Arc<dyn Pages>,
     pub texts: Arc<dyn Texts>,
+    /// Access tokens.
     pub tokens: Arc<dyn Tokens>,
+    /// Bookmarks.
     pub bookmarks: Arc<dyn Bookmarks>,
+    /// Reports on repositories.
     pub reports: Arc<dyn Reports>,
+    /// The journal of changes.
     pub revisions: Arc<dyn Revisions>,
 }

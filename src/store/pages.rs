@@ -36,7 +36,9 @@ pub enum VaultProblem {
 /// A file of a vault that is not in the library, or not as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
+    /// The vault.
     pub vault: String,
+    /// The path in the vault.
     pub path: String,
     /// One word, as `vault::Reason::kind` gives it; empty for what an older version recorded.
     pub kind: String,
@@ -47,18 +49,26 @@ pub struct Skipped {
 /// A page as it was when last read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageRow {
+    /// The item.
     pub pid: Pid,
+    /// The vault.
     pub vault: String,
+    /// The path in the vault.
     pub path: String,
+    /// Bytes of the file.
     pub size: u64,
+    /// Modification time in nanoseconds.
     pub mtime_ns: i64,
+    /// SHA-256 of the text.
     pub hash: [u8; 32],
+    /// What the page says of itself.
     pub facts: Facts,
 }
 
 /// What a page says of itself and where it links to, as of its last reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
+    /// Frontmatter, title and tags.
     pub page: Page,
     /// The targets of its links within the vault, as written.
     pub links: Vec<String>,
@@ -86,11 +96,17 @@ pub enum PageChange {
 /// A page as it was just read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewPage {
+    /// The vault.
     pub vault: String,
+    /// The path in the vault.
     pub path: String,
+    /// Bytes of the file.
     pub size: u64,
+    /// Modification time in nanoseconds.
     pub mtime_ns: i64,
+    /// SHA-256 of the text.
     pub hash: [u8; 32],
+    /// What the page says of itself.
     pub facts: Facts,
 }
 

@@ -19,10 +19,12 @@ pub enum Origin {
     BuiltIn,
     /// In a `default.jsonl` that another program left beside the user's file: read-only too.
     Default,
+    /// The person's own.
     User,
 }
 
 impl Origin {
+    /// The word in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Origin::BuiltIn => "built-in",
@@ -31,6 +33,7 @@ impl Origin {
         }
     }
 
+    /// Whether it can be changed.
     pub fn is_user(self) -> bool {
         self == Origin::User
     }
@@ -39,13 +42,16 @@ impl Origin {
 /// A prompt and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
+    /// The prompt.
     pub prompt: Prompt,
+    /// Where it comes from.
     pub origin: Origin,
 }
 
 /// One page of the list, ordered by name.
 #[derive(Debug, Clone)]
 pub struct Page {
+    /// The prompts.
     pub prompts: Vec<Arc<Stored>>,
     /// Opaque; `None` on the last page.
     pub next: Option<String>,
@@ -76,12 +82,14 @@ pub struct Snapshot {
     pub id: String,
     /// When it was made, in UTC.
     pub made: Option<Timestamp>,
+    /// Its size.
     pub bytes: u64,
 }
 
 /// What a restore did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
+    /// Prompts in it.
     pub prompts: usize,
     /// The snapshot of what was there before: restore it to undo.
     pub undo: Option<String>,
@@ -141,6 +149,7 @@ pub trait Prompts: Send + Sync {
     /// Values used before for an argument that start with `prefix`, the latest first.
     fn complete(&self, name: &str, argument: &str, prefix: &str) -> Result<Vec<String>>;
 
+    /// A prompt by name, or an error that says so.
     fn get(&self, name: &str) -> Result<Arc<Stored>> {
         self.find(name)?.ok_or_else(|| not_found(name))
     }

@@ -7,14 +7,19 @@ use crate::domain::{Result, Timestamp};
 pub struct StoredReport {
     /// The repository's address in its one spelling.
     pub repo: String,
+    /// The commit.
     pub commit: String,
+    /// When.
     pub verified: Timestamp,
+    /// 0 to 100.
     pub score: u8,
+    /// The recommendation.
     pub verdict: String,
     /// The whole report, as JSON.
     pub json: String,
 }
 
+/// Reports on repositories.
 pub trait Reports: Send + Sync {
     /// Keeps a report; a later one on the same commit takes its place.
     fn put(&self, report: &StoredReport) -> Result<()>;
@@ -22,5 +27,6 @@ pub trait Reports: Send + Sync {
     /// The report that was made last, on whichever commit.
     fn newest(&self, repo: &str) -> Result<Option<StoredReport>>;
 
+    /// The report on one commit.
     fn of_commit(&self, repo: &str, commit: &str) -> Result<Option<StoredReport>>;
 }

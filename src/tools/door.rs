@@ -16,7 +16,9 @@ use crate::{
 
 /// What surrounds a call besides its rights: who hears of progress, and how long it may take.
 pub struct Call<'a> {
+    /// Where long work reports.
     pub progress: &'a dyn Progress,
+    /// The caller's deadline and cancellation.
     pub patience: Patience,
 }
 

@@ -13,11 +13,16 @@ use crate::{
 /// A tool as it is told to a client.
 #[derive(Debug, Clone)]
 pub struct Listed {
+    /// The name.
     pub name: String,
+    /// The title for people.
     pub title: String,
+    /// The instruction to models.
     pub description: String,
     pub input: Arc<Map<String, Value>>,
+    /// The schema of the structured result.
     pub output: Option<Arc<Map<String, Value>>>,
+    /// What it may change.
     pub effect: Effect,
 }
 

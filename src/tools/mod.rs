@@ -43,6 +43,7 @@ words!(
 /// What a call changes, told to clients as annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
+    /// Changes nothing.
     Reads,
     /// Adds something: a repeat adds again.
     Adds,
@@ -58,15 +59,19 @@ pub enum Effect {
 
 /// What a tool sees of the world while it runs.
 pub struct Cx<'a> {
+    /// The library.
     pub app: &'a App,
     /// What the request may see and do.
     pub rights: &'a Rights,
+    /// Where long work reports.
     pub progress: &'a dyn Progress,
+    /// The caller's deadline and cancellation.
     pub patience: &'a Patience,
 }
 
 /// What a tool answers: facts for programs, and the same facts as text.
 pub trait Answer: Serialize + JsonSchema {
+    /// The text content of the result.
     fn text(&self) -> String;
 
     /// A word to the model beside a text that programs parse: that there is more, and how to get
@@ -76,35 +81,49 @@ pub trait Answer: Serialize + JsonSchema {
     }
 }
 
+/// A tool: its fields are the arguments, its doc comment the description.
 pub trait Tool: DeserializeOwned + JsonSchema {
+    /// The name in `tools/list`.
     const NAME: &'static str;
+    /// The title for people.
     const TITLE: &'static str;
+    /// The toolset that it belongs to.
     const TOOLSET: Toolset;
     /// What a request must be allowed. Without it, the tool does not exist for the caller.
     const RIGHT: Right;
+    /// What it may change.
     const EFFECT: Effect;
     /// What `null` and an empty text mean in the arguments.
     const BLANK: Blank = Blank::NotGiven;
+    /// The result.
     type Answer: Answer;
 
+    /// Runs the tool.
     fn call(self, cx: &Cx<'_>) -> Result<Self::Answer>;
 }
 
 /// A finished call: the text a model reads and the structure a program reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
+    /// The text content.
     pub text: String,
     /// A second text, for the model.
     pub aside: Option<String>,
+    /// The structured content.
     pub structured: Option<serde_json::Value>,
 }
 
 /// A line of the table.
 pub struct Entry {
+    /// The name.
     pub name: &'static str,
+    /// The title for people.
     pub title: &'static str,
+    /// The toolset.
     pub toolset: Toolset,
+    /// The right that a caller needs.
     pub right: Right,
+    /// What it may change.
     pub effect: Effect,
     blank: Blank,
     input: fn() -> schema::Input,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 /// A tool's description and the schema of its arguments.
 #[derive(Debug, Clone)]
 pub struct Input {
+    /// The instruction to models.
     pub description: String,
     /// The whole schema, with bounds, for `arguments::accept`.
     pub rules: Map<String, Value>,

@@ -13,17 +13,24 @@ use crate::domain::Pid;
 /// A page as it was when last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known<'a> {
+    /// The page.
     pub pid: Pid,
+    /// The path it had.
     pub path: &'a str,
+    /// Size and time it had.
     pub stamp: Stamp,
+    /// SHA-256 it had.
     pub hash: [u8; 32],
 }
 
 /// A file as it is now. The hash is needed only where [`suspects`] asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen<'a> {
+    /// The path.
     pub path: &'a str,
+    /// Size and time.
     pub stamp: Stamp,
+    /// SHA-256, where it was read.
     pub hash: Option<[u8; 32]>,
 }
 
@@ -32,22 +39,35 @@ pub struct Seen<'a> {
 pub enum Fate {
     /// Same content. `touched`: its size or time on disk is to be remembered anew.
     Same {
+        /// The page.
         pid: Pid,
+        /// Index of the file.
         seen: usize,
+        /// Whether only the time changed.
         touched: bool,
     },
+    /// The same path, another text.
     Changed {
+        /// The page.
         pid: Pid,
+        /// Index of the file.
         seen: usize,
     },
+    /// The same text, another path.
     Moved {
+        /// The page.
         pid: Pid,
+        /// Index of the file.
         seen: usize,
     },
+    /// A new page.
     New {
+        /// Index of the file.
         seen: usize,
     },
+    /// The file is gone.
     Gone {
+        /// The page.
         pid: Pid,
     },
 }
@@ -180,8 +200,8 @@ fn pair(
     for (hash, files) in groups {
         let pages = &by_hash[&hash];
         let mut ranked: Vec<_> = Vec::new();
-        for &page in pages.iter().take(LARGEST_TIE) {
-            for &file in files.iter().take(LARGEST_TIE) {
+        for &page in pages.iter().take(MAX_TIE) {
+            for &file in files.iter().take(MAX_TIE) {
                 let (from, to) = (known[page].path, seen[file].path);
                 let stays = !gone.contains(&page) || changed_files.contains_key(&file);
                 let renamed = file_name(from) != file_name(to);
@@ -202,7 +222,7 @@ fn pair(
 }
 
 /// Files of one content (empty ones, as a rule) that are compared each with each.
-const LARGEST_TIE: usize = 256;
+const MAX_TIE: usize = 256;
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

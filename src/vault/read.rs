@@ -20,18 +20,27 @@ const ATTEMPTS: u32 = 5;
 /// Why a file of the vault is not a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
+    /// Not UTF-8 text.
     NotUtf8 {
+        /// The first wrong byte.
         at: usize,
     },
+    /// A binary file.
     Binary,
+    /// Larger than `limits.note_bytes`.
     TooLarge {
+        /// Its size.
         size: u64,
+        /// The limit.
         limit: u64,
     },
+    /// The system refuses to read it.
     Unreadable(String),
     /// It is not there. Whether it is gone for good is for a look at the whole vault to say.
     Absent,
+    /// Its name cannot be used.
     Name(&'static str),
+    /// A symbolic link.
     SymbolicLink,
     /// A pipe, a socket or a device.
     Special(&'static str),
@@ -92,11 +101,14 @@ impl From<io::Error> for Reason {
 /// What a file was when it was last looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
+    /// Bytes.
     pub size: u64,
+    /// Modification time in nanoseconds.
     pub mtime_ns: i64,
 }
 
 impl Stamp {
+    /// Size and time of a file.
     pub fn of(metadata: &Metadata) -> Self {
         let mtime_ns = match metadata.modified().map(|time| time.duration_since(UNIX_EPOCH)) {
             Ok(Ok(after)) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
@@ -110,7 +122,9 @@ impl Stamp {
 /// A text and what it was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
+    /// The text.
     pub text: String,
+    /// Size and time when it was read.
     pub stamp: Stamp,
     /// SHA-256 of the bytes.
     pub hash: [u8; 32],
@@ -208,6 +222,7 @@ fn text_of(bytes: Vec<u8>, stamp: Stamp, limit: u64) -> Result<TextFile, Reason>
     Ok(TextFile { text, stamp, hash })
 }
 
+/// SHA-256.
 pub fn hash(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }

@@ -8,7 +8,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use crate::domain::VaultPath;
 
 /// Parts of a path by which its end is known.
-const LONGEST_END: usize = 16;
+const MAX_END: usize = 16;
 
 /// All names of all pages. Pages are numbered in the order they are given.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +47,7 @@ impl LinkIndex {
             .collect();
         nearest.sort_unstable();
         for (_, path, number) in nearest {
-            let cuts = path.rmatch_indices('/').map(|(at, _)| at + 1).take(LONGEST_END);
+            let cuts = path.rmatch_indices('/').map(|(at, _)| at + 1).take(MAX_END);
             for cut in cuts.chain([0]) {
                 index.by_end.entry(path[cut..].to_owned()).or_insert(number);
             }

@@ -16,20 +16,27 @@ pub const IGNORED: [&str; 3] = [".obsidian", ".trash", ".git"];
 /// What the names of files in the making start with.
 pub const TEMPORARY: &str = ".notewell-";
 
+/// A note of a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
+    /// Its path.
     pub path: VaultPath,
     /// Where it is on disk; its spelling there may differ from `path` in normal form.
     pub file: PathBuf,
+    /// Size and time.
     pub stamp: Stamp,
 }
 
+/// A file that is not a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
+    /// Its path.
     pub path: String,
+    /// Why.
     pub reason: Reason,
 }
 
+/// A listing of a vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walk {
     /// By path.

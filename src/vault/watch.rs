@@ -36,6 +36,7 @@ pub enum Change {
 pub struct Options {
     /// Look in turns even where events work.
     pub poll: bool,
+    /// How often a polled folder is read.
     pub poll_every: Duration,
     /// A batch is told when nothing has happened for this long,
     pub quiet: Duration,
@@ -58,7 +59,7 @@ impl Default for Options {
 }
 
 /// How long a callback that is running is waited for. One that hangs on a dead mount is left alone.
-const STUCK: Duration = Duration::from_secs(5);
+const JOIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// Follows as long as it lives. Dropping it waits for a callback that is running, within reason.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl Drop for Watch {
             let _ = stop.send(Signal::Stop);
         }
         if let Some(thread) = self.thread.take() {
-            join_within(thread, STUCK);
+            join_within(thread, JOIN_LIMIT);
         }
     }
 }

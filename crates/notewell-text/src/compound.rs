@@ -8,10 +8,10 @@ use super::fold;
 use super::script::{self, Script};
 
 /// More pieces than this is a dotted path or encoded data: its pieces are kept, the whole is not.
-const MOST_PIECES: usize = 12;
+const MAX_PIECES: usize = 12;
 
 /// More changes between letters and digits than this is a hash, not a name.
-const MOST_DIGIT_CUTS: usize = 2;
+const MAX_DIGIT_CUTS: usize = 2;
 
 /// A run of letters and digits of one script.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
         joined.clear();
         joined.push_str(&self.text[range.clone()]);
         joined.make_ascii_lowercase();
-        joined.truncate(fold::LONGEST_WORD);
+        joined.truncate(fold::MAX_WORD);
         self.emit(&joined, range, Kind::Whole);
         self.analyser.buffers.joined = joined;
     }
@@ -80,7 +80,7 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
                 len += 1;
             }
             let (stretch, after) = rest.split_at(len);
-            if (2..=MOST_PIECES).contains(&len) && self.mode != Mode::Phrase {
+            if (2..=MAX_PIECES).contains(&len) && self.mode != Mode::Phrase {
                 self.join(stretch, Kind::Whole);
             }
             for piece in stretch {
@@ -112,7 +112,7 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
                 script = piece.script;
             }
         }
-        buffers.joined.truncate(fold::floor_char(&buffers.joined, 2 * fold::LONGEST_WORD));
+        buffers.joined.truncate(fold::floor_char(&buffers.joined, 2 * fold::MAX_WORD));
         let joined = std::mem::take(&mut buffers.joined);
         self.analyser.buffers = buffers;
         if let (Some(first), Some(last)) = (pieces.first(), pieces.last()) {
@@ -398,7 +398,7 @@ fn find_cuts(raw: &str, cuts: &mut Vec<usize>) {
         run += 1;
         before = Some((case, at));
     }
-    if digit_cuts > MOST_DIGIT_CUTS || cuts.len() >= MOST_PIECES {
+    if digit_cuts > MAX_DIGIT_CUTS || cuts.len() >= MAX_PIECES {
         cuts.clear();
         return;
     }

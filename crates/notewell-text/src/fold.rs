@@ -11,14 +11,14 @@ use super::han_table;
 use super::script::{self, Script};
 
 /// A longer word is cut here, on both sides of a search: it is data, not language.
-pub(super) const LONGEST_WORD: usize = 64;
+pub(super) const MAX_WORD: usize = 64;
 
 /// Writes `raw` in lower case into `lower`, and without accents into `bare`.
 pub(super) fn fold_word(raw: &str, lower: &mut String, bare: &mut String) {
     lower.clear();
     bare.clear();
     if raw.is_ascii() {
-        lower.push_str(&raw[..raw.len().min(LONGEST_WORD)]);
+        lower.push_str(&raw[..raw.len().min(MAX_WORD)]);
         lower.make_ascii_lowercase();
         bare.push_str(lower);
         return;
@@ -30,7 +30,7 @@ pub(super) fn fold_word(raw: &str, lower: &mut String, bare: &mut String) {
     // Twice, because some capitals come out decomposed.
     let folded =
         raw.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase).nfkc();
-    for c in folded.take(LONGEST_WORD) {
+    for c in folded.take(MAX_WORD) {
         push_folded(c, lower, bare);
     }
 }
@@ -47,7 +47,7 @@ fn fold_plain_cyrillic(raw: &str, lower: &mut String) -> bool {
                 return false;
             }
         };
-        if count < LONGEST_WORD {
+        if count < MAX_WORD {
             lower.push(folded);
         }
     }
@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn long_words_are_cut() {
-        assert_eq!(fold(&"a".repeat(500)).1.len(), LONGEST_WORD);
-        assert_eq!(fold(&"Я".repeat(500)).1.chars().count(), LONGEST_WORD);
+        assert_eq!(fold(&"a".repeat(500)).1.len(), MAX_WORD);
+        assert_eq!(fold(&"Я".repeat(500)).1.chars().count(), MAX_WORD);
     }
 
     #[test]

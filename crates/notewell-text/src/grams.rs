@@ -160,7 +160,7 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
                 || next
                     .is_some_and(|next| is_skin_tone(next) || is_selector(next) || next == JOINER)
                 || (c == JOINER && next.is_some_and(|next| script::of(next) == Script::Emoji));
-            if !goes_on || joined.len() > 2 * fold::LONGEST_WORD {
+            if !goes_on || joined.len() > 2 * fold::MAX_WORD {
                 break;
             }
         }

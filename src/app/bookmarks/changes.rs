@@ -16,21 +16,30 @@ use crate::{
 /// A bookmark that somebody adds by hand: what they say of it is theirs.
 #[derive(Debug, Clone, Default)]
 pub struct Add {
+    /// The address; empty for a text without a link.
     pub url: String,
+    /// The page's title.
     pub title: Option<String>,
     /// What the page or post says: the caller has it, nothing is fetched.
     pub text: Option<String>,
+    /// The account's handle.
     pub author: Option<String>,
+    /// The person's own fields.
     pub change: Change,
 }
 
 /// What the owner decides. `None` leaves what there is.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
+    /// Replaces the tags.
     pub tags: Option<Vec<String>>,
+    /// A name of the taxonomy.
     pub category: Option<String>,
+    /// What to do with it.
     pub action: Option<Action>,
+    /// How the text speaks.
     pub sentiment: Option<Sentiment>,
+    /// One sentence.
     pub summary: Option<String>,
 }
 
@@ -50,9 +59,10 @@ impl Change {
 }
 
 /// The most that one bookmark may say.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 impl App {
+    /// Saves a link, or updates the one that is there.
     pub fn add_bookmark(&self, add: Add, now: Timestamp, actor: &Actor) -> Result<(Put, Bookmark)> {
         let url = url::Url::parse(add.url.trim())
             .ok()
@@ -64,9 +74,9 @@ impl App {
                 ))
             })?;
         let text = add.text.unwrap_or_default();
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(Error::invalid_params(format!(
-                "text has {} bytes, at most {MOST_BYTES} are kept; give the part that matters",
+                "text has {} bytes, at most {MAX_BYTES} are kept; give the part that matters",
                 text.len()
             )));
         }
@@ -107,6 +117,7 @@ impl App {
         Ok((pid, bookmark))
     }
 
+    /// Deletes a bookmark and returns it.
     pub fn remove_bookmark(&self, id: &str, actor: &Actor) -> Result<Bookmark> {
         let (_, bookmark) = self.named_bookmark(id)?;
         let mut journalled = NewChange::new(actor, "remove bookmark");

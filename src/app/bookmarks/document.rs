@@ -30,6 +30,7 @@ pub fn title(bookmark: &Bookmark) -> String {
     }
 }
 
+/// A bookmark as the index sees it.
 pub fn document(pid: Pid, bookmark: &Bookmark) -> Document {
     let title = title(bookmark);
     let chunks = Note::parse(&markdown(bookmark), &title).chunks();

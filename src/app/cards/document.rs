@@ -34,6 +34,7 @@ pub fn markdown(card: &Card) -> String {
     if text.starts_with("---") { format!("\n{text}") } else { text }
 }
 
+/// A card as the index sees it.
 pub fn document(pid: Pid, card: &Card) -> Document {
     let text = markdown(card);
     let name = card.name();

@@ -29,7 +29,9 @@ words!(
 /// What an export wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
+    /// Cards written.
     pub cards: usize,
+    /// The file or folder.
     pub path: PathBuf,
 }
 

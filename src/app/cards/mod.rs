@@ -38,6 +38,7 @@ use crate::{
 /// would not fit an answer, and links to them are.
 const INLINE_IMAGES: usize = 2 << 20;
 
+/// The cards of a library, and whether their file can be trusted.
 pub struct CardRoom {
     file: CardFile,
     items: Arc<dyn Items>,
@@ -163,6 +164,7 @@ impl CardRoom {
         }
     }
 
+    /// Creates a card.
     pub fn create(&self, new: NewCard, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
         let card = cards.draft(new)?;
@@ -170,6 +172,7 @@ impl CardRoom {
         self.change_one(&*cards, &id, NewChange::new(actor, "create card"), || cards.insert(card))
     }
 
+    /// Changes the given fields of a card.
     pub fn update(&self, id: &str, change: CardChange, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
         let summary = NewChange::new(actor, "update card");
@@ -187,6 +190,7 @@ impl CardRoom {
         self.change_one(&*cards, id, summary, || cards.toggle(id, flag))
     }
 
+    /// Deletes a card.
     pub fn delete(&self, id: &str, actor: &Actor) -> Result<()> {
         let cards = self.writable()?;
         let mut change = NewChange::new(actor, "delete card");
@@ -213,12 +217,14 @@ impl CardRoom {
         Ok(with_fitting_images(card))
     }
 
+    /// One page of cards.
     pub fn list(&self, query: &CardQuery) -> Result<CardPage> {
         let mut page = self.store()?.list(query)?;
         page.cards = page.cards.into_iter().map(with_fitting_images).collect();
         Ok(page)
     }
 
+    /// Every label, sorted.
     pub fn labels(&self) -> Result<Vec<String>> {
         self.store()?.labels()
     }

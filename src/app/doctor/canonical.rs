@@ -7,7 +7,7 @@ use super::{App, Finding};
 use crate::{domain::Result, store::sqlite::quick_check};
 
 /// Categories that are named one by one.
-const NAMED: usize = 10;
+const MAX_CATEGORIES_NAMED: usize = 10;
 
 impl App {
     pub(super) fn check_canonical(&self, findings: &mut Vec<Finding>) -> Result<()> {
@@ -88,11 +88,11 @@ impl App {
             .map(|(name, count)| format!("`{name}` ({count})"))
             .collect();
         if !unknown.is_empty() {
-            let more = match unknown.len().saturating_sub(NAMED) {
+            let more = match unknown.len().saturating_sub(MAX_CATEGORIES_NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let shown = unknown[..unknown.len().min(NAMED)].join(", ");
+            let shown = unknown[..unknown.len().min(MAX_CATEGORIES_NAMED)].join(", ");
             findings.push(Finding::note(
                 format!("bookmarks have categories that the taxonomy does not list: {shown}{more}"),
                 "add them to the file of `[bookmarks] taxonomy`, or give the bookmarks another with `notewell bookmark set ID --category NAME`",

@@ -17,18 +17,24 @@ words!(
     Level, "level", { Wrong = "wrong", Note = "note" }
 );
 
+/// One result of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
+    /// How serious it is.
     pub level: Level,
+    /// What is the case.
     pub what: String,
+    /// What to do; empty where nothing is.
     pub mend: String,
 }
 
 impl Finding {
+    /// A problem.
     pub fn wrong(what: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { level: Level::Wrong, what: what.into(), mend: mend.into() }
     }
 
+    /// Information.
     pub fn note(what: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { level: Level::Note, what: what.into(), mend: mend.into() }
     }

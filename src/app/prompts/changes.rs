@@ -23,6 +23,7 @@ use crate::{
 };
 
 impl App {
+    /// Creates a prompt and returns its name.
     pub fn create_prompt(&self, draft: Draft, actor: &Actor) -> Result<String> {
         self.refuse_suspect_prompts()?;
         let names = [composed(draft.name.as_deref().unwrap_or_default())];
@@ -36,6 +37,7 @@ impl App {
         Ok(format!("Created prompt: {}", stored.prompt.name))
     }
 
+    /// Changes a prompt and returns its name.
     pub fn update_prompt(&self, patch: Patch, actor: &Actor) -> Result<String> {
         self.refuse_suspect_prompts()?;
         let before = patch.name.clone().unwrap_or_default();
@@ -60,6 +62,7 @@ impl App {
         })
     }
 
+    /// Deletes a prompt and returns its name.
     pub fn delete_prompt(&self, name: &str, actor: &Actor) -> Result<String> {
         self.refuse_suspect_prompts()?;
         let found = self.prompts.find(name)?;

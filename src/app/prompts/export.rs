@@ -12,10 +12,14 @@ use crate::{
     store::{Prompts, prompts::Stored},
 };
 
+/// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
+    /// One JSON object a line.
     Jsonl,
+    /// A table.
     Csv,
+    /// A folder of files.
     Markdown,
 }
 
@@ -36,6 +40,7 @@ impl Form {
 /// What an export did.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Exported {
+    /// Prompts written.
     pub written: usize,
     /// Prompts that this form cannot hold, and why.
     pub left_out: Vec<(String, String)>,

@@ -21,15 +21,21 @@ use crate::{
 /// A prompt as a list shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Offered {
+    /// The name.
     pub name: String,
+    /// The label for people.
     pub title: String,
+    /// When to use it.
     pub description: Option<String>,
+    /// The template variables.
     pub arguments: Vec<Argument>,
 }
 
 /// A prompt with its arguments filled in.
 pub struct Rendered {
+    /// When to use it.
     pub description: Option<String>,
+    /// The rendered messages.
     pub messages: Vec<Message>,
 }
 

@@ -28,8 +28,11 @@ const MARK: &str = "notewell: ";
 /// What a sync did, by file name.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Synced {
+    /// Files written.
     pub written: Vec<String>,
+    /// Files removed.
     pub removed: Vec<String>,
+    /// Files that were right already.
     pub unchanged: usize,
     /// Left alone, and why.
     pub left: Vec<(String, String)>,
@@ -42,9 +45,12 @@ pub enum Which<'a> {
     Present,
     /// Those with one of these names or tags.
     Chosen {
+        /// These prompts.
         names: &'a [String],
+        /// Prompts with one of these tags.
         tags: &'a [String],
     },
+    /// Every prompt.
     All,
 }
 

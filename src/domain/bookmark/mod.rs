@@ -139,14 +139,14 @@ impl Bookmark {
 
     /// What it is called in a list: its title, or the beginning of its text.
     pub fn name(&self) -> String {
-        const LONGEST: usize = 80;
+        const MAX_NAME_CHARS: usize = 80;
         let line = |text: &str| {
             text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
         };
         let Some(name) = line(&self.title).or_else(|| line(&self.text)) else {
             return if self.url.is_empty() { self.id.clone() } else { self.url.clone() };
         };
-        match name.char_indices().nth(LONGEST) {
+        match name.char_indices().nth(MAX_NAME_CHARS) {
             None => name,
             Some((at, _)) => {
                 let cut = name[..at].rfind(' ').filter(|cut| *cut > at / 2).unwrap_or(at);

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::{Reader, jsonl};
 use crate::{
     domain::{Bookmark, Error, Result, Timestamp, bookmark::Judged, query::Action},
-    import::{ImportFile, LARGEST_RECORD, RecordMeter},
+    import::{ImportFile, MAX_RECORD_BYTES, RecordMeter},
 };
 
 /// Columns of a table. A row with more is no row of a table.
-const MOST_COLUMNS: usize = 1_000;
+const MAX_COLUMNS: usize = 1_000;
 
 /// Further names of columns, folded, and the name we know them by.
 const NAMES: &[(&str, &str)] = &[
@@ -105,7 +105,7 @@ fn known(heading: &str) -> String {
 }
 
 pub(super) fn read(source: ImportFile, divider: u8, reader: &mut Reader<'_>) -> Result<()> {
-    let (body, meter) = RecordMeter::new(source.body, LARGEST_RECORD as u64);
+    let (body, meter) = RecordMeter::new(source.body, MAX_RECORD_BYTES as u64);
     let mut table =
         ReaderBuilder::new().has_headers(false).flexible(true).delimiter(divider).from_reader(body);
     let mut row = ByteRecord::new();
@@ -123,8 +123,8 @@ pub(super) fn read(source: ImportFile, divider: u8, reader: &mut Reader<'_>) -> 
         }
         meter.store(0, Ordering::Relaxed);
         let line = row.position().map_or(line, ::csv::Position::line);
-        if row.len() > MOST_COLUMNS {
-            let why = format!("it has {} columns; the limit is {MOST_COLUMNS}", row.len());
+        if row.len() > MAX_COLUMNS {
+            let why = format!("it has {} columns; the limit is {MAX_COLUMNS}", row.len());
             match headings {
                 None => return Err(Error::invalid_params(format!("line {line}: {why}"))),
                 Some(_) => reader.give(format!("line {line}"), Err(why))?,

@@ -33,23 +33,23 @@ use self::x::Includes;
 use crate::{
     domain::{Bookmark, Error, Result, Timestamp, bookmark::same_address},
     import::{
-        Cut, ImportFile, LARGEST_RECORD, MOST_RECORDS, MOST_VALUES, each, each_line, failed, parse,
+        Cut, ImportFile, MAX_RECORD_BYTES, MAX_RECORDS, MAX_VALUES, each, each_line, failed, parse,
         too_many_records,
     },
 };
 
 /// Bytes of an export, unpacked.
-pub const LARGEST: u64 = 1 << 30;
+pub const MAX_EXPORT_BYTES: u64 = 1 << 30;
 /// Bytes of title and text together: more is no bookmark.
-const LARGEST_TEXT: usize = 1_000_000;
+const MAX_TEXT_BYTES: usize = 1_000_000;
 /// Bytes and values of a file that is one object, such as an answer of the X API: it is parsed as
 /// a whole.
-const LARGEST_OBJECT: usize = 64 << 20;
-const MOST_OBJECT_VALUES: usize = 2_000_000;
+const MAX_OBJECT_BYTES: usize = 64 << 20;
+const MAX_OBJECT_VALUES: usize = 2_000_000;
 /// Bytes before the `=` of an X archive.
-const LONGEST_ASSIGNMENT: u64 = 4 << 10;
+const MAX_ASSIGNMENT: u64 = 4 << 10;
 /// So many records of no known shape, and the file has none.
-const PATIENCE: usize = 1000;
+const MAX_UNKNOWN_RECORDS: usize = 1000;
 
 /// What kind of file it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub fn read(
     now: Timestamp,
     sink: &mut dyn FnMut(Found) -> Result<()>,
 ) -> Result<Format> {
-    let source = ImportFile::open(path, LARGEST)?;
+    let source = ImportFile::open(path, MAX_EXPORT_BYTES)?;
     read_source(source, now, sink).map_err(|mut error| {
         error.message = format!("`{}`: {}", path.display(), error.plain());
         error
@@ -196,7 +196,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn give(&mut self, place: String, read: std::result::Result<Bookmark, String>) -> Result<()> {
         self.given += 1;
-        if self.given > MOST_RECORDS {
+        if self.given > MAX_RECORDS {
             return Err(too_many_records());
         }
         let read = read.and_then(|bookmark| self.check(bookmark, &place));
@@ -205,7 +205,7 @@ impl Reader<'_> {
             && self.format.is_none()
         {
             self.held.push(skipped.clone());
-            return if self.held.len() < PATIENCE {
+            return if self.held.len() < MAX_UNKNOWN_RECORDS {
                 Ok(())
             } else {
                 Err(unknown("its records are of no known shape"))
@@ -230,8 +230,8 @@ impl Reader<'_> {
             bookmark.id = number.to_owned();
         }
         let length = bookmark.title.len() + bookmark.text.len();
-        if length > LARGEST_TEXT {
-            return Err(format!("its text is {length} bytes; the limit is {LARGEST_TEXT}"));
+        if length > MAX_TEXT_BYTES {
+            return Err(format!("its text is {length} bytes; the limit is {MAX_TEXT_BYTES}"));
         }
         if let Some(known) = self.seen.get(&bookmark.id) {
             return Err(format!("its id `{}` is that of {known} already", bookmark.id));
@@ -244,7 +244,7 @@ impl Reader<'_> {
         if archive {
             let start = &mut Vec::new();
             (&mut source.body)
-                .take(LONGEST_ASSIGNMENT)
+                .take(MAX_ASSIGNMENT)
                 .read_until(b'=', start)
                 .map_err(|error| failed(&error))?;
             if !start.ends_with(b"=") {
@@ -252,7 +252,7 @@ impl Reader<'_> {
             }
         } else if is_lines(&source.head) {
             return each_line(&mut *source.body, |number, cut| {
-                self.record(format!("line {number}"), cut, MOST_VALUES)
+                self.record(format!("line {number}"), cut, MAX_VALUES)
             });
         } else if source.head.trim_ascii_start().starts_with(b"[") {
             // A list may be empty; then there is nothing to know it by.
@@ -267,8 +267,8 @@ impl Reader<'_> {
         // One answer of the API is one value, however many posts it has.
         let list = archive || source.head.trim_ascii_start().starts_with(b"[");
         let (most, values) = match list {
-            true => (LARGEST_RECORD, MOST_VALUES),
-            false => (LARGEST_OBJECT, MOST_OBJECT_VALUES),
+            true => (MAX_RECORD_BYTES, MAX_VALUES),
+            false => (MAX_OBJECT_BYTES, MAX_OBJECT_VALUES),
         };
         let mut number = 0;
         each(&mut *source.body, most, |cut| {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{
-    LARGEST_TEXT, Reader, dates,
+    MAX_TEXT_BYTES, Reader, dates,
     entities::decode,
     fields::{distinct, split},
 };
@@ -19,17 +19,17 @@ use crate::{
         bookmark::{Judged, links::addresses},
         query::Action,
     },
-    import::{MOST_RECORDS, too_many_records},
+    import::{MAX_RECORDS, too_many_records},
 };
 
 /// Folders that count, from the inside.
-const DEEPEST: usize = 32;
-const LONGEST_NAME: usize = 40;
-const COMMENT: usize = 64 << 10;
+const MAX_FOLDER_TAGS: usize = 32;
+const MAX_NAME: usize = 40;
+const MAX_COMMENT_BYTES: usize = 64 << 10;
 /// Folders within each other; a file with more is broken.
-const MOST_FOLDERS: usize = 1_000;
+const MAX_FOLDERS: usize = 1_000;
 /// Bytes of a folder's name or note that are kept: every bookmark below it repeats them.
-const LONGEST_FOLDER: usize = 1_000;
+const MAX_FOLDER: usize = 1_000;
 
 pub(super) fn is_file(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
@@ -50,12 +50,12 @@ pub(super) fn read(text: &str, reader: &mut Reader<'_>) -> Result<()> {
             Some((mark, length)) => {
                 walk.mark(&mark, &rest[..length]);
                 rest = &rest[length..];
-                if walk.found.len() > MOST_RECORDS {
+                if walk.found.len() > MAX_RECORDS {
                     return Err(too_many_records());
                 }
-                if walk.folders.len() > MOST_FOLDERS {
+                if walk.folders.len() > MAX_FOLDERS {
                     return Err(Error::invalid_params(format!(
-                        "more than {MOST_FOLDERS} folders stand within each other; the file is broken"
+                        "more than {MAX_FOLDERS} folders stand within each other; the file is broken"
                     )));
                 }
             }
@@ -157,7 +157,7 @@ impl Walk {
         if let Some(into) = into {
             // A title or note over the limit is refused later, by its length; what lies beyond
             // need not be kept for that.
-            let most = if folder { LONGEST_FOLDER } else { LARGEST_TEXT + 1 };
+            let most = if folder { MAX_FOLDER } else { MAX_TEXT_BYTES + 1 };
             let mut room = most.saturating_sub(into.len()).min(text.len());
             while !text.is_char_boundary(room) {
                 room -= 1;
@@ -202,7 +202,7 @@ impl Walk {
     }
 
     fn begin(&mut self, mark: &Mark) {
-        let deepest = self.folders.len().saturating_sub(DEEPEST);
+        let deepest = self.folders.len().saturating_sub(MAX_FOLDER_TAGS);
         let named =
             || self.folders[deepest..].iter().filter(|folder| !folder.name.trim().is_empty());
         let name = |folder: &Folder| decode(folder.name.trim());
@@ -287,14 +287,16 @@ impl Mark {
     fn parse(text: &str) -> Option<(Self, usize)> {
         if text.starts_with("<!--") {
             // One that never ends is the rest of a broken file, not a comment.
-            let end =
-                memchr::memmem::find(&text.as_bytes()[..text.len().min(COMMENT)], b"-->")? + 3;
+            let end = memchr::memmem::find(
+                &text.as_bytes()[..text.len().min(MAX_COMMENT_BYTES)],
+                b"-->",
+            )? + 3;
             return Some((Self { name: "!".to_owned(), attributes: Vec::new() }, end));
         }
         let inner = &text[1..];
         let name_end = inner
             .char_indices()
-            .take(LONGEST_NAME)
+            .take(MAX_NAME)
             .find(|(at, c)| c.is_whitespace() || *c == '>' || (*c == '/' && *at > 0))?
             .0;
         let name = inner[..name_end].to_ascii_lowercase();

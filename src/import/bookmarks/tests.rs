@@ -24,7 +24,7 @@ fn read_bytes(bytes: &[u8]) -> Read {
         }
         Ok(())
     };
-    let format = match ImportFile::from_bytes(bytes, LARGEST) {
+    let format = match ImportFile::from_bytes(bytes, MAX_EXPORT_BYTES) {
         Ok(source) => read_source(source, NOW, &mut sink),
         Err(error) => Err(failed(&error)),
     };
@@ -337,7 +337,8 @@ fn what_is_too_large_is_told() {
     let (_, found, skipped) = read_bytes(lines.as_bytes());
     assert_eq!(found.len(), 1);
     assert_eq!(skipped[0].reason, "its text is 1200000 bytes; the limit is 1000000");
-    let long = format!("{{\"id\":\"0\"}}\n{}\n{{\"id\":\"2\"}}\n", "x".repeat(LARGEST_RECORD + 5));
+    let long =
+        format!("{{\"id\":\"0\"}}\n{}\n{{\"id\":\"2\"}}\n", "x".repeat(MAX_RECORD_BYTES + 5));
     let (_, found, skipped) = read_bytes(long.as_bytes());
     assert_eq!((found.len(), skipped[0].place.as_str()), (2, "line 2"));
     let source = ImportFile::from_bytes(lines.as_bytes(), 1000);

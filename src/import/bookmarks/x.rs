@@ -17,7 +17,7 @@ use crate::domain::{Bookmark, Timestamp, bookmark::links::addresses};
 const WRAPPERS: [&str; 4] = ["tweet", "like", "bookmark", "noteTweet"];
 
 /// Entities of one kind that are looked at; no post has more.
-const MOST_MARKS: usize = 200;
+const MAX_MARKS: usize = 200;
 
 /// What an answer of the API says once for all its posts.
 #[derive(Default)]
@@ -166,7 +166,7 @@ impl Marks {
         let all = [fields.get("entities"), fields.get("extended_entities"), note];
         for entities in all.into_iter().flatten() {
             let list = |name: &str| {
-                entities.get(name).and_then(Value::as_array).into_iter().flatten().take(MOST_MARKS)
+                entities.get(name).and_then(Value::as_array).into_iter().flatten().take(MAX_MARKS)
             };
             for tag in list("hashtags") {
                 let tag = tag.get("text").or_else(|| tag.get("tag")).and_then(Value::as_str);

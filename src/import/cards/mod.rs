@@ -11,18 +11,18 @@ mod source;
 
 use std::io::BufRead;
 
-use super::{Cut, ImportReport, MOST_RECORDS, each, failed, parse, too_many_records};
+use super::{Cut, ImportReport, MAX_RECORDS, each, failed, parse, too_many_records};
 use crate::domain::{
     Card, Result,
     card::{MAX_CONTENT_BYTES, check_images},
 };
-use source::LARGEST_NOTE;
+use source::MAX_NOTE_BYTES;
 
 pub use source::Source;
 
 /// JSON values of one card, and of a file that is one object.
-const MOST_CARD_VALUES: usize = 100_000;
-const MOST_OBJECT_VALUES: usize = 1_000_000;
+const MAX_CARD_VALUES: usize = 100_000;
+const MAX_OBJECT_VALUES: usize = 1_000_000;
 /// The cards of one file.
 #[derive(Debug, Default)]
 struct FileCards {
@@ -72,11 +72,11 @@ impl<'a> CardReader<'a> {
             Some("json") if source.with_reader(&name, is_list)? => {
                 return self.list(source, &name, sink);
             }
-            Some("json") => match source.bytes(&name, LARGEST_NOTE)? {
+            Some("json") => match source.bytes(&name, MAX_NOTE_BYTES)? {
                 Some(bytes) => read_object(&name, &bytes, source),
                 None => FileCards::skip(&name, TOO_LARGE),
             },
-            Some("md" | "markdown") => match source.bytes(&name, LARGEST_NOTE)? {
+            Some("md" | "markdown") => match source.bytes(&name, MAX_NOTE_BYTES)? {
                 Some(bytes) => match String::from_utf8(bytes) {
                     Ok(text) => markdown::read(&name, &text, source.modified(index), source),
                     Err(_) => FileCards::skip(&name, "is not UTF-8 text"),
@@ -103,10 +103,10 @@ impl<'a> CardReader<'a> {
             let start = reader.fill_buf().map_err(|error| failed(&error))?;
             let mark = start.len() - without_mark(start).len();
             reader.consume(mark);
-            each(reader, LARGEST_NOTE as usize, |cut: Cut| {
+            each(reader, MAX_NOTE_BYTES as usize, |cut: Cut| {
                 let from = format!("{name}[{number}]");
                 number += 1;
-                let cards = match cut.and_then(|bytes| parse(&bytes, MOST_CARD_VALUES)) {
+                let cards = match cut.and_then(|bytes| parse(&bytes, MAX_CARD_VALUES)) {
                     Ok(value) if memento::is_card(&value) => memento::read(&from, value),
                     Ok(_) => FileCards::skip(&from, "is not a card: it has no `content`"),
                     Err(why) => FileCards::skip(&from, why),
@@ -122,7 +122,7 @@ impl<'a> CardReader<'a> {
         sink: &mut dyn FnMut(CardDraft, &mut ImportReport) -> Result<()>,
     ) -> Result<()> {
         self.count += cards.cards.len() + cards.skipped.len();
-        if self.count > MOST_RECORDS {
+        if self.count > MAX_RECORDS {
             return Err(too_many_records());
         }
         self.report.skipped.extend(cards.skipped);
@@ -169,7 +169,7 @@ fn is_list(reader: &mut dyn BufRead) -> Result<bool> {
 }
 
 fn read_object(name: &str, bytes: &[u8], source: &mut Source) -> FileCards {
-    match parse(without_mark(bytes), MOST_OBJECT_VALUES) {
+    match parse(without_mark(bytes), MAX_OBJECT_VALUES) {
         Err(why) => FileCards::skip(name, why),
         Ok(value) if keep::is_note(&value) => keep::read(name, &value, source),
         Ok(value) if memento::is_export(&value) => memento::read(name, value),

@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// Bytes of one file. An export of cards with pictures may be large; it is read card by card.
-const LARGEST_FILE: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 /// Bytes that one zip may unpack to.
-const LARGEST_ZIP: u64 = 16 << 30;
+const MAX_ZIP_BYTES: u64 = 16 << 30;
 /// Bytes of a file that is read as a whole: a page, one note with its pictures.
-pub const LARGEST_NOTE: u64 = 160 << 20;
+pub const MAX_NOTE_BYTES: u64 = 160 << 20;
 /// Files of one folder or zip.
-const MOST_FILES: usize = 500_000;
+const MAX_FILES: usize = 500_000;
 
 /// An export of cards: a folder (of one file, or many), or a zip.
 pub enum Source {
@@ -53,7 +53,7 @@ impl Source {
             Error::invalid_params(format!("`{}` is not a zip: {error}", path.display()))
         };
         let mut archive = zip::ZipArchive::new(file).map_err(|error| refuse(&error))?;
-        if archive.len() > MOST_FILES {
+        if archive.len() > MAX_FILES {
             return Err(too_many_files());
         }
         let mut names = Vec::new();
@@ -104,13 +104,13 @@ impl Source {
         match self {
             Self::Folder { root, .. } => {
                 let file = File::open(root.join(name)).doing(format_args!("read `{name}`"))?;
-                use_it(&mut BufReader::new(Bounded::new(file, LARGEST_FILE)))
+                use_it(&mut BufReader::new(Bounded::new(file, MAX_FILE_BYTES)))
             }
             Self::Zip { archive, packed, unpacked, .. } => {
                 let entry = archive.by_name(name).map_err(|error| {
                     Error::invalid_params(format!("could not read `{name}`: {error}"))
                 })?;
-                let left = LARGEST_ZIP.saturating_sub(*unpacked).min(LARGEST_FILE);
+                let left = MAX_ZIP_BYTES.saturating_sub(*unpacked).min(MAX_FILE_BYTES);
                 let counted = Unpacking { inner: entry, packed: *packed, unpacked };
                 use_it(&mut BufReader::new(Bounded::new(counted, left)))
             }
@@ -198,7 +198,7 @@ fn is_plain_file(root: &Path, path: &str) -> bool {
 }
 
 fn too_many_files() -> Error {
-    Error::invalid_params(format!("it holds more than {MOST_FILES} files; import parts of it"))
+    Error::invalid_params(format!("it holds more than {MAX_FILES} files; import parts of it"))
 }
 
 /// Every file below a folder, without what is hidden.
@@ -220,7 +220,7 @@ fn walk(root: &Path, prefix: &str, names: &mut Vec<String>, skipped: &mut Remark
         } else if kind.is_symlink() {
             skipped.push(path, LINK);
         }
-        if names.len() > MOST_FILES {
+        if names.len() > MAX_FILES {
             return Err(too_many_files());
         }
     }

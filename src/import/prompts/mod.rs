@@ -28,14 +28,14 @@ pub const OWN_COLUMNS: [&str; 5] = ["name", "title", "description", "tags", "pro
 pub const SOURCE: &str = "imported";
 
 /// Bytes of one library, unpacked. All of it is in memory until it is added as one change.
-const LARGEST: u64 = 64 << 20;
+const MAX_LIBRARY_BYTES: u64 = 64 << 20;
 /// Prompts and JSON values of one import.
-const MOST_PROMPTS: usize = 100_000;
-const MOST_VALUES: usize = 2_000_000;
+const MAX_PROMPTS: usize = 100_000;
+const MAX_VALUES: usize = 2_000_000;
 /// Characters of a name made of a title.
 const MAX_SLUG: usize = 64;
 /// JSON values of one prompt.
-const MOST_PROMPT_VALUES: usize = 20_000;
+const MAX_PROMPT_VALUES: usize = 20_000;
 
 /// A prompt found in a library, and where.
 pub struct ForeignPrompt {
@@ -101,14 +101,14 @@ impl Reading {
         match name.strip_suffix(".gz").unwrap_or(&name).rsplit('.').next() {
             Some("csv") => self.csv(path).map(|()| "CSV"),
             Some("jsonl" | "ndjson") => {
-                let mut file = ImportFile::open(path, LARGEST)?;
+                let mut file = ImportFile::open(path, MAX_LIBRARY_BYTES)?;
                 each_line(&mut *file.body, |number, cut| {
                     self.record(cut, format!("{} line {number}", path.display()))
                 })?;
                 Ok("JSONL")
             }
             Some("json") => {
-                let mut file = ImportFile::open(path, LARGEST)?;
+                let mut file = ImportFile::open(path, MAX_LIBRARY_BYTES)?;
                 if !file.head.trim_ascii_start().starts_with(b"[") {
                     return Err(Error::invalid_params(format!(
                         "`{}` is not a JSON list; save several prompts as a list or as JSONL",
@@ -133,15 +133,15 @@ impl Reading {
     fn page(&mut self, path: &Path) -> Result<()> {
         let mut bytes = Vec::new();
         let body = ImportFile::open(path, MAX_CONTENT as u64)?.body;
-        body.take(LARGEST).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+        body.take(MAX_LIBRARY_BYTES).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
         let found = read_page(path, &bytes)?;
         self.push(found)
     }
 
     fn push(&mut self, found: ForeignPrompt) -> Result<()> {
-        if self.found.len() == MOST_PROMPTS {
+        if self.found.len() == MAX_PROMPTS {
             return Err(Error::limit(format!(
-                "one import takes at most {MOST_PROMPTS} prompts; import the rest separately"
+                "one import takes at most {MAX_PROMPTS} prompts; import the rest separately"
             )));
         }
         self.found.push(found);
@@ -151,11 +151,11 @@ impl Reading {
     fn record(&mut self, cut: Cut, place: String) -> Result<()> {
         let value = cut.and_then(|bytes| {
             self.values += bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
-            parse(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes), MOST_PROMPT_VALUES)
+            parse(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes), MAX_PROMPT_VALUES)
         });
-        if self.values > MOST_VALUES {
+        if self.values > MAX_VALUES {
             return Err(Error::limit(format!(
-                "{place}: the library holds more than {MOST_VALUES} values; split it"
+                "{place}: the library holds more than {MAX_VALUES} values; split it"
             )));
         }
         match value {
@@ -190,7 +190,7 @@ impl Reading {
     }
 
     fn csv(&mut self, path: &Path) -> Result<()> {
-        let file = ImportFile::open(path, LARGEST)?;
+        let file = ImportFile::open(path, MAX_LIBRARY_BYTES)?;
         let (body, meter) = RecordMeter::new(file.body, MAX_CONTENT as u64 * 2);
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body);
         let refuse = |error: csv::Error| {

@@ -27,16 +27,19 @@ use super::{
 use crate::domain::{Error, Result, error::Doing};
 
 /// Fewer dead rows than this are left alone.
-const FEW: usize = 1_000;
+const MIN_DEAD_ROWS: usize = 1_000;
 
 /// How many passages have their vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
+    /// Passages with a vector.
     pub done: u64,
+    /// Passages.
     pub total: u64,
 }
 
 impl Progress {
+    /// Whether every passage has a vector.
     pub fn is_complete(&self) -> bool {
         self.done >= self.total
     }
@@ -339,7 +342,7 @@ impl VectorWriter<'_> {
     /// Drops rows that no living passage asks for, when they are many.
     pub(super) fn compact(&mut self, live: &Keys) -> Result<bool> {
         let dead = self.known.iter().filter(|key| !live.contains(key)).count();
-        if dead < FEW || dead * 3 < self.count {
+        if dead < MIN_DEAD_ROWS || dead * 3 < self.count {
             return Ok(false);
         }
         self.rewrite(|row, rows| live.contains(&rows.key(row)))?;

@@ -25,6 +25,7 @@ pub enum LinkForm {
 /// The path of one link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkPlace {
+    /// How the link is written.
     pub form: LinkForm,
     /// Decoded, without fragment; never empty.
     pub path: String,

@@ -43,6 +43,7 @@ pub enum Edit<'a> {
 /// A text after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
+    /// The note afterwards.
     pub text: String,
     /// What is new in it, from the first changed byte to the last.
     pub changed: Range<usize>,

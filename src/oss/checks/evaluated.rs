@@ -85,7 +85,7 @@ const DOWNLOADERS: &[&str] = &[
 /// Expressions followed from a call back to its data.
 const MAX_DEPTH: usize = 5;
 /// Lines between a download and a call that runs something.
-const NEAR: u32 = 12;
+const MAX_LINES_APART: u32 = 12;
 /// A literal as long as this may be a script.
 const SCRIPT_LENGTH: usize = 12;
 
@@ -169,7 +169,9 @@ pub fn find(source: &Source, ending: &str) -> Vec<EvaluatedData> {
             if data.literal { Payload::Decoded } else { Payload::DecodedInput }
         } else if !data.words.is_empty()
             && data.unknown
-            && downloads.iter().any(|line| *line <= token.line && token.line - line <= NEAR)
+            && downloads
+                .iter()
+                .any(|line| *line <= token.line && token.line - line <= MAX_LINES_APART)
         {
             Payload::AfterDownload
         } else {

@@ -36,7 +36,7 @@ const SSH_CLIENTS: &[&str] = &[
 ];
 
 /// Lines between a secret that many honest programs read and the host that it is sent to.
-const NEAR: u32 = 40;
+const MAX_LINES_APART: u32 = 40;
 
 /// A file that reads secrets or sends data.
 struct Actor<'a> {
@@ -117,7 +117,7 @@ fn within_file(actor: &Actor<'_>) -> Option<Suspicion> {
         let network = &actor.network;
         let foreign = network
             .foreign_host(secret.homes)
-            .filter(|(line, _)| secret.grave || line.abs_diff(secret.line) <= NEAR);
+            .filter(|(line, _)| secret.grave || line.abs_diff(secret.line) <= MAX_LINES_APART);
         let (line, ceiling) = match (network.http, network.socket) {
             (Some(line), _) if foreign.is_some() => (line, Verdict::Avoid),
             (_, Some((line, true))) => (line, Verdict::Avoid),

@@ -8,16 +8,16 @@ use base64::{
 use super::Disguise;
 
 /// Shorter strings decode to something by chance.
-const SHORTEST: usize = 8;
+const MIN_STRING_BYTES: usize = 8;
 /// Longer strings are data, and are decoded by their head only.
-const LONGEST: usize = 16 << 10;
+const MAX_STRING_BYTES: usize = 16 << 10;
 
 /// What a string decodes to, for each encoding that gives readable text.
 pub fn decoded(text: &str) -> Vec<(Disguise, String)> {
-    if text.len() < SHORTEST || !text.is_ascii() {
+    if text.len() < MIN_STRING_BYTES || !text.is_ascii() {
         return Vec::new();
     }
-    let head = &text[..text.len().min(LONGEST)];
+    let head = &text[..text.len().min(MAX_STRING_BYTES)];
     let mut found: Vec<(Disguise, String)> = [
         (Disguise::Base64, base64(head)),
         (Disguise::Hex, hex(head)),

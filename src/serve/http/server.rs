@@ -22,6 +22,7 @@ const BUFFER: usize = 64 << 10;
 pub struct Server {
     listener: TcpListener,
     app: Arc<App>,
+    /// The bound address.
     pub address: SocketAddr,
 }
 

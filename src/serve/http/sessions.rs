@@ -141,7 +141,7 @@ fn oldest(
 type Abandoned = Arc<Mutex<VecDeque<(LocalSessionHandle, u64)>>>;
 
 /// How many answers are kept for clients that resume; each may have `limits.result_bytes`.
-const MOST_ABANDONED: usize = 16;
+const MAX_ABANDONED: usize = 16;
 
 /// The answer to one request of a session, while it is being sent.
 struct Answer {
@@ -168,7 +168,7 @@ impl Drop for Answer {
             false => {
                 let mut abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
                 abandoned.push_back((self.session.clone(), request));
-                if abandoned.len() > MOST_ABANDONED { abandoned.pop_front() } else { None }
+                if abandoned.len() > MAX_ABANDONED { abandoned.pop_front() } else { None }
             }
         };
         if let (Some((session, request)), Ok(runtime)) = (done, Handle::try_current()) {

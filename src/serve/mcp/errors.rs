@@ -12,6 +12,7 @@ use crate::{
     telemetry,
 };
 
+/// Converts an error to the protocol's form.
 pub fn error_data(error: Error) -> ErrorData {
     if error.code == Code::Internal {
         return error_data_with_id(error);

@@ -37,6 +37,7 @@ pub struct Handler {
 }
 
 impl Handler {
+    /// A handler for one connection.
     pub fn new(hub: Arc<Hub>, link: Link) -> Self {
         Self { hub, link, subscribed: Subscribed::default(), lists: Arc::default() }
     }

@@ -35,6 +35,7 @@ pub enum Identity {
 pub struct Link {
     /// What the request may see and do.
     pub rights: Rights,
+    /// Who the limits count against.
     pub identity: Identity,
     /// `?method=NAME`: the page that gives the instructions instead of `initialize`.
     pub method: Option<String>,
@@ -49,6 +50,7 @@ impl Link {
 
 /// What every connection of this process shares.
 pub struct Hub {
+    /// The library.
     pub app: Arc<App>,
     /// What this program adds to the product.
     pub(super) extension: &'static dyn Extension,
@@ -71,6 +73,7 @@ pub struct Permit {
 }
 
 impl Hub {
+    /// Shared state of all connections.
     pub fn new(app: Arc<App>) -> Arc<Self> {
         let mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>> = Arc::default();
         let listening = mailboxes.clone();

@@ -14,7 +14,9 @@ use crate::domain::{Code, Error, Result};
 /// What arrived in one piece.
 #[derive(Debug)]
 pub enum Incoming {
+    /// A single message.
     One(Value),
+    /// A batch.
     Batch(Vec<Value>),
 }
 

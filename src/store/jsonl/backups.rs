@@ -13,7 +13,7 @@ use crate::{
 
 /// A file of so many bytes is worth writing over; of a small one there is nothing to gain. In tests
 /// every file is, so that they see it happen.
-const WORTH_KEEPING: u64 = if cfg!(test) { 1 } else { 1 << 20 };
+const MIN_SPARE_BYTES: u64 = if cfg!(test) { 1 } else { 1 << 20 };
 
 /// The backups of one file.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Backups {
         for old in self.list()?.into_iter().skip(self.keep) {
             if Some(old.id.as_str()) != made {
                 let path = self.folder.join(&old.id);
-                if old.bytes >= WORTH_KEEPING
+                if old.bytes >= MIN_SPARE_BYTES
                     && is_nobody_elses(&path)
                     && fs::rename(&path, self.spare()).is_ok()
                 {

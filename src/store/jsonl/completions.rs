@@ -18,9 +18,9 @@ use super::{
 use crate::domain::{Result, error::Doing};
 
 const PER_ARGUMENT: usize = 20;
-const PROMPTS: usize = 500;
+const MAX_PROMPTS: usize = 500;
 /// Code and documents are not offered again.
-const LONGEST: usize = 200;
+const MAX_VALUE_CHARS: usize = 200;
 
 /// Prompt → argument → values, the latest first; prompts in the order of use, the latest last.
 type Used = Map<String, Value>;
@@ -40,7 +40,7 @@ impl Completions {
         let values: Vec<_> = values
             .iter()
             .filter_map(|(argument, value)| Some((argument, value.as_str()?)))
-            .filter(|(_, text)| !text.trim().is_empty() && text.chars().count() <= LONGEST)
+            .filter(|(_, text)| !text.trim().is_empty() && text.chars().count() <= MAX_VALUE_CHARS)
             .filter(|(_, text)| !text.contains(['\n', '\r']))
             .collect();
         if values.is_empty() {
@@ -127,7 +127,7 @@ fn add(used: &mut Used, prompt: &str, values: &[(&String, &str)]) {
         arguments.insert((*argument).clone(), list.into());
     }
     used.insert(prompt.to_owned(), arguments.into());
-    while used.len() > PROMPTS
+    while used.len() > MAX_PROMPTS
         && let Some(oldest) = used.keys().next().cloned()
     {
         used.shift_remove(&oldest);
@@ -153,7 +153,7 @@ mod tests {
             assert_eq!(all, ["Go", "日本語", "Русский", "Rust"]);
             assert_eq!(completions.complete("p", "language", "ру").unwrap(), ["Русский"]);
             assert!(completions.complete("other", "language", "").unwrap().is_empty());
-            for round in 0..PROMPTS + 10 {
+            for round in 0..MAX_PROMPTS + 10 {
                 let mut values = Map::new();
                 values.insert("a".into(), "v".into());
                 if round % 100 == 0 || completions.file.is_none() {

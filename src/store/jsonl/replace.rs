@@ -15,7 +15,7 @@ use super::{backups::is_nobody_elses, stamp::moment};
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a writer waits for the others.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const BUFFER: usize = 512 << 10;
 
 /// Holds the lock until dropped, or until the process ends, however it ends.
@@ -46,12 +46,12 @@ impl Lock {
             let locked = file.lock().map(|()| file);
             drop(sender.send(locked));
         });
-        match receiver.recv_timeout(PATIENCE) {
+        match receiver.recv_timeout(LOCK_TIMEOUT) {
             Ok(locked) => locked.map(Self).doing(format!("lock `{}`", path.display())),
             Err(_) => Err(Error::limit(format!(
                 "other processes have kept `{}` busy for {} s; try again",
                 path.display(),
-                PATIENCE.as_secs()
+                LOCK_TIMEOUT.as_secs()
             ))),
         }
     }

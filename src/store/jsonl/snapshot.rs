@@ -12,7 +12,7 @@ use super::{
 use crate::store::prompts::{Problem, Stored};
 
 /// A change of more lines than this is not worth following.
-const FEW: usize = 64;
+const MAX_CHANGED_LINES: usize = 64;
 
 #[derive(Debug)]
 pub struct Snapshot {
@@ -54,7 +54,7 @@ impl Snapshot {
     /// thousand others would take longer than writing them.
     pub fn after(&self, user: &Arc<Lines>, default: &Arc<Lines>) -> Self {
         let (gone, new) = self.user.differing(user);
-        if gone.len() + new.len() > FEW || !Arc::ptr_eq(&self.default, default) {
+        if gone.len() + new.len() > MAX_CHANGED_LINES || !Arc::ptr_eq(&self.default, default) {
             return Self::new(user, default);
         }
         let mut listed = self.listed.to_vec();

@@ -35,6 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0006_revisions.sql"),
 ];
 
+/// `notewell.db`.
 pub struct Sqlite {
     path: PathBuf,
     writer: Mutex<Connection>,
@@ -46,6 +47,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
+    /// Opens the database and migrates it.
     pub fn open(path: &Path) -> Result<Self> {
         let writer = opening::open(path)?;
         // Readers are opened on first use: a process that only probes never needs them.

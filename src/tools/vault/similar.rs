@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The most text that is compared; what goes beyond says little more.
-const MOST_TEXT: usize = 100_000;
+const MAX_TEXT: usize = 100_000;
 
 /// Items nearest in meaning to a text, or to the item with that pid.
 #[derive(Deserialize, JsonSchema)]
@@ -40,9 +40,9 @@ impl Tool for Similar {
             cx.app.require_notes(cx.rights)?;
         }
         let like = match (&text, self.pid) {
-            (Some(text), None) if text.len() > MOST_TEXT => {
+            (Some(text), None) if text.len() > MAX_TEXT => {
                 return Err(Error::invalid_params(format!(
-                    "text has more than {MOST_TEXT} bytes; send the part that matters"
+                    "text has more than {MAX_TEXT} bytes; send the part that matters"
                 )));
             }
             (Some(text), None) => Like::Text(text),

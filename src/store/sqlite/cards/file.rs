@@ -15,6 +15,7 @@ use crate::domain::{Error, Result, error::Doing};
 /// Where the database is, and how it is opened.
 #[derive(Debug, Clone)]
 pub struct CardFile {
+    /// The database file.
     pub path: PathBuf,
     /// The file is ours; otherwise Memento made it and may have it open.
     pub own: bool,

@@ -48,6 +48,7 @@ use crate::{
 /// of a request.
 pub const LOCK_WAIT: Duration = Duration::from_secs(3);
 
+/// Memento's table of notes.
 pub struct SqliteCards {
     file: CardFile,
     inner: Mutex<Inner>,

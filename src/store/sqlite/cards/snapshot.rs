@@ -87,7 +87,7 @@ pub struct Snapshot {
 }
 
 /// More missing texts than this are read in one walk through the table.
-const FEW: usize = 200;
+const MAX_SINGLE_READS: usize = 200;
 
 impl Snapshot {
     /// Compares every row with what is known and takes over what differs.
@@ -169,7 +169,7 @@ impl Snapshot {
             layout.quoted("title"),
             layout.quoted("checkItems")
         );
-        if self.unfolded > FEW {
+        if self.unfolded > MAX_SINGLE_READS {
             let mut statement = connection.prepare(&format!(r#"SELECT {columns} FROM "Note""#))?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
