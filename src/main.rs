@@ -1,3 +1,5 @@
+//! The `notewell` program.
+
 fn main() -> std::process::ExitCode {
     notewell::cli::main()
 }

@@ -61,9 +61,13 @@ const CATCH_UP: Duration = Duration::from_secs(2);
 
 /// The library, open.
 pub struct App {
+    /// The settings.
     pub config: Arc<Config>,
+    /// Durable state.
     pub store: Store,
+    /// The cards.
     pub cards: Arc<CardRoom>,
+    /// The prompts.
     pub prompts: Arc<dyn Prompts>,
     /// Every place where items live, as the index reads them.
     pub sources: Arc<Sources>,

@@ -29,6 +29,7 @@ pub struct Place {
 pub struct Folder {
     /// With `/` at its end.
     pub path: String,
+    /// Notes below it.
     pub notes: usize,
     /// The note that was changed last.
     pub newest: Option<PlacedNote>,
@@ -37,8 +38,11 @@ pub struct Folder {
 /// A note in a folder.
 #[derive(Clone)]
 pub struct PlacedNote {
+    /// The note.
     pub pid: Pid,
+    /// Its title.
     pub title: String,
+    /// Its path.
     pub path: String,
     /// When its file was changed.
     pub changed: Timestamp,

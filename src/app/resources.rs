@@ -72,7 +72,11 @@ pub struct Listed {
 
 /// What reading a resource gives.
 pub enum Content {
+    /// Text, with the item's facts in `meta`.
+    #[allow(missing_docs, reason = "described above")]
     Text { mime_type: &'static str, text: String, meta: Value },
+    /// A binary file, encoded.
+    #[allow(missing_docs, reason = "described above")]
     Bytes { mime_type: String, base64: String },
 }
 

@@ -22,12 +22,15 @@ use crate::{
 
 /// Everything that holds items.
 pub struct Sources {
+    /// The settings.
     pub config: Arc<Config>,
     /// Durable state.
     pub store: Store,
+    /// The cards.
     pub cards: Arc<CardRoom>,
     /// The prompts.
     pub prompts: Arc<dyn Prompts>,
+    /// When each vault was last read.
     pub looks: Arc<Looks>,
     /// Pages that a look at a vault parsed and the index has not asked for yet.
     pub(super) parsed: ParsedPages,

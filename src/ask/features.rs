@@ -33,12 +33,15 @@ pub const NAMES: [&str; COUNT] = [
     "japanese",
     "russian",
 ];
+/// Number of features.
 pub const COUNT: usize = 21;
 
 /// A linear model over the features.
 #[derive(Debug, Clone, Copy)]
 pub struct Weights {
+    /// The constant term.
     pub bias: f32,
+    /// One weight for each feature.
     pub features: [f32; COUNT],
 }
 

@@ -10,19 +10,27 @@ use crate::text::{Lang, lang, script};
 /// The kind of answer that a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
+    /// A number.
     Number,
+    /// A date or time.
     Date,
+    /// A person, place or thing.
     Name,
+    /// A list.
     List,
+    /// What something is.
     Definition,
 }
 
 /// A parsed question.
 pub struct Question<'a> {
+    /// As it was asked.
     pub text: &'a str,
+    /// Its language.
     pub lang: Lang,
     /// The question without the words that only ask.
     pub core: String,
+    /// The kind of answer that it wants.
     pub wanted: Option<Wanted>,
     /// The thing whose definition is asked for; lower case.
     pub term: Option<String>,

@@ -17,6 +17,7 @@ pub enum Method {
 /// A sentence of the answer, and the cited passage that supports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sentence {
+    /// The sentence.
     pub text: String,
     /// Absent where the sentence is a count.
     pub source: Option<usize>,
@@ -33,6 +34,7 @@ pub struct Reply {
     pub cited: Vec<Candidate>,
     /// The probability that the answer is right, 0 to 1.
     pub confidence: f32,
+    /// How the answer came about.
     pub method: Method,
     /// A part of the library could not be searched, as `notes` says.
     pub partial: bool,
@@ -43,10 +45,12 @@ pub struct Reply {
     /// The answer as it would be with enough confidence, and the statements that were weighed: for
     /// evaluation.
     pub draft: String,
+    /// The evidence that was weighed, best first.
     pub statements: Vec<Statement>,
 }
 
 impl Reply {
+    /// Whether the library answers the question.
     pub fn is_answer(&self) -> bool {
         !self.sentences.is_empty()
     }

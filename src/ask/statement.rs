@@ -50,6 +50,7 @@ pub struct Statement {
     pub passage: usize,
     /// Its place in the passage.
     pub place: usize,
+    /// Sentence, list, table row or definition.
     pub form: Form,
     /// The sentence, the item or the labelled row; the introduction of a list or table.
     pub text: String,

@@ -5,6 +5,7 @@ use url::Url;
 /// A project, by the name people use for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
+    /// `owner/name`.
     pub name: String,
     /// Its repository, when the address leads to one.
     pub repository: Option<String>,

@@ -12,8 +12,11 @@ use crate::{
 /// One bookmark as the head sees it.
 #[derive(Debug, Serialize)]
 pub struct Example {
+    /// The bookmark.
     pub id: String,
+    /// Its embedding.
     pub vector: Vec<f32>,
+    /// Its structural features.
     pub features: Vec<f32>,
     /// For each category: points of words, their share, the site, the nearness in meaning.
     pub categories: Vec<[f32; 4]>,

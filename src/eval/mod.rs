@@ -67,6 +67,7 @@ pub struct Ranked {
     pub document: String,
     /// The score of the ranking.
     pub score: f32,
+    /// The probability that it answers the question.
     pub relevance: f32,
     /// What words and meaning contribute.
     pub evidence: Evidence,

@@ -47,6 +47,7 @@ impl ImportFile {
             .map_err(|error| refuse(&error))
     }
 
+    /// A file in memory.
     #[cfg(test)]
     pub fn from_bytes(bytes: &[u8], limit: u64) -> io::Result<Self> {
         let position = Arc::new(AtomicU64::new(bytes.len() as u64));

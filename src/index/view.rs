@@ -32,6 +32,7 @@ pub struct Hit {
     pub score: f32,
     /// Equal for passages that say the same.
     pub fold: u64,
+    /// The item's kind.
     pub kind: Kind,
     address: DocAddress,
 }

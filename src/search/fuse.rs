@@ -91,6 +91,7 @@ pub struct Evidence {
     pub place: u32,
     /// Whether it is in another language than the question.
     pub abroad: bool,
+    /// The item's kind.
     pub kind: Kind,
 }
 

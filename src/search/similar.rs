@@ -19,7 +19,9 @@ const MAX_COMPARED: usize = 16;
 /// What `similar` starts from.
 #[derive(Debug, Clone, Copy)]
 pub enum Like<'a> {
+    /// A text.
     Text(&'a str),
+    /// An item of the library.
     Item(Pid),
 }
 

@@ -85,6 +85,7 @@ pub struct Counted {
 /// What a bookmark is to become, for bringing one back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BookmarkState {
+    /// The item.
     pub pid: Pid,
     /// What it must be now, as [`Bookmarks::record`] gives it; `None`: not there.
     pub expected: Option<String>,

@@ -41,6 +41,7 @@ pub struct Store {
     pub items: Arc<dyn Items>,
     /// Pages and vaults.
     pub pages: Arc<dyn Pages>,
+    /// Texts of pages.
     pub texts: Arc<dyn Texts>,
     /// Access tokens.
     pub tokens: Arc<dyn Tokens>,

@@ -84,12 +84,16 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageChange {
     /// New, changed or moved: `pid` is given when the page is known.
+    #[allow(missing_docs, reason = "described above")]
     Put { pid: Option<Pid>, page: Box<NewPage> },
     /// Same content, other size or modification time: remembered, not logged.
+    #[allow(missing_docs, reason = "described above")]
     Touched { pid: Pid, size: u64, mtime_ns: i64 },
     /// It is not there any more.
+    #[allow(missing_docs, reason = "described above")]
     Gone { pid: Pid },
     /// It could not be read for a while and can again: logged, so that the index reads it.
+    #[allow(missing_docs, reason = "described above")]
     Readable { pid: Pid },
 }
 

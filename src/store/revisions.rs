@@ -30,11 +30,14 @@ impl fmt::Display for ChangeId {
 /// Who makes a change, and with which tool or command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
+    /// The user, `owner` or `shell`.
     pub who: String,
+    /// The tool or command.
     pub tool: String,
 }
 
 impl Actor {
+    /// An actor.
     pub fn new(who: impl Into<String>, tool: impl Into<String>) -> Self {
         Self { who: who.into(), tool: tool.into() }
     }
@@ -49,15 +52,18 @@ impl Actor {
 /// records one batch after another under the same number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChange {
+    /// Who changes.
     pub actor: Actor,
     /// One line, for lists.
     pub summary: String,
     /// The change that this one reverts.
     pub undoes: Option<ChangeId>,
+    /// The change to continue; `None` for a new one.
     pub id: Option<ChangeId>,
 }
 
 impl NewChange {
+    /// A change without revisions.
     pub fn new(actor: &Actor, summary: impl Into<String>) -> Self {
         Self { actor: actor.clone(), summary: summary.into(), undoes: None, id: None }
     }
@@ -70,12 +76,15 @@ pub struct Revision {
     /// `None` until the item is in the registry; filled in from there when the change is finished
     /// or the item is asked for.
     pub pid: Option<Pid>,
+    /// The item's kind.
     pub kind: Kind,
     /// The key in the registry: `vault/path.md`, a card's id, a bookmark's id, a prompt's name.
     pub key: String,
     /// The key after the change, where it is another one.
     pub moved_to: Option<String>,
+    /// The content before; `None` where it did not exist.
     pub before: Option<Vec<u8>>,
+    /// The content after; `None` where it was deleted.
     pub after: Option<Vec<u8>>,
 }
 
@@ -94,11 +103,17 @@ impl Revision {
 /// A change as the journal lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
+    /// Its number.
     pub id: ChangeId,
+    /// When.
     pub at: Timestamp,
+    /// Who.
     pub actor: Actor,
+    /// One line.
     pub summary: String,
+    /// The change that it reverts.
     pub undoes: Option<ChangeId>,
+    /// Begun, not finished.
     pub pending: bool,
     /// How many items it changed.
     pub revisions: usize,
@@ -107,25 +122,33 @@ pub struct Change {
 /// Revisions that were begun: those of a change from a number on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Begun {
+    /// The change.
     pub id: ChangeId,
+    /// Index of its first revision.
     pub first: usize,
 }
 
 /// How much the journal may keep. The newest change and pending ones always stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
+    /// Age in days.
     pub days: u32,
+    /// Number of changes.
     pub changes: u64,
+    /// Compressed size.
     pub bytes: u64,
 }
 
 /// How much the journal keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JournalSize {
+    /// Number of changes.
     pub changes: u64,
+    /// Number of revisions.
     pub revisions: u64,
     /// Of the compressed contents.
     pub bytes: u64,
+    /// The oldest change.
     pub oldest: Option<Timestamp>,
 }
 
@@ -179,6 +202,7 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// The journal of changes: contents before and after, for every kind of item.
 pub trait Revisions: Send + Sync {
     /// Waits until nobody else writes outside the database.
     fn turn(&self) -> Result<Turn<'_>>;
@@ -208,6 +232,7 @@ pub trait Revisions: Send + Sync {
     /// What was begun and not finished, oldest first. Only the holder of the turn may act on it.
     fn pending(&self) -> Result<Vec<Begun>>;
 
+    /// One change.
     fn get(&self, id: ChangeId) -> Result<Option<Change>>;
 
     /// The revisions of a change from the number `from` on, with their contents. A page ends
@@ -237,6 +262,7 @@ pub trait Revisions: Send + Sync {
     /// Removes the oldest changes beyond the limits, a bounded number at a time. Returns how many.
     fn prune(&self, retention: &Retention) -> Result<usize>;
 
+    /// How large the journal is.
     fn size(&self) -> Result<JournalSize>;
 
     /// What is wrong with the stored contents; empty when each can be read and is what was stored.

@@ -19,6 +19,7 @@ pub struct Listed {
     pub title: String,
     /// The instruction to models.
     pub description: String,
+    /// The schema of the arguments.
     pub input: Arc<Map<String, Value>>,
     /// The schema of the structured result.
     pub output: Option<Arc<Map<String, Value>>>,

@@ -20,6 +20,7 @@ pub struct Input {
 /// Everything about a tool that follows from its types.
 #[derive(Debug)]
 pub struct Schemas {
+    /// The instruction to models.
     pub description: String,
     /// What arguments are checked against.
     pub rules: Map<String, Value>,

@@ -27,7 +27,9 @@ struct Settings {
 /// A day's note: its path, and what it starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Daily {
+    /// Where the daily note lives.
     pub path: VaultPath,
+    /// Its template, filled in.
     pub text: String,
 }
 

@@ -11,6 +11,7 @@ use super::math::{HEAD, Heads, add_norm, gelu};
 use super::weights::{Tensors, half};
 use crate::Result;
 
+/// Values of one vector.
 pub const DIMS: usize = 384;
 /// The longest sequence, start and end included.
 pub const LIMIT: usize = 512;

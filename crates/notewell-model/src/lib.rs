@@ -25,7 +25,9 @@ use weights::Tensors;
 /// What a text is to the search. The model encodes questions and stored passages differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
+    /// A question.
     Query,
+    /// A stored passage.
     Passage,
 }
 
@@ -118,6 +120,7 @@ pub fn pieces() -> Vec<String> {
 }
 
 impl Embedded {
+    /// The model with the fastest kernel of this processor.
     pub fn new() -> Self {
         Self { kernel: None }
     }

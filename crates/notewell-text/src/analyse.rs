@@ -56,26 +56,33 @@ pub enum Kind {
     Variant,
     /// One character inside a run that also has its grams.
     Single,
+    /// A pictograph.
     Emoji,
 }
 
 /// One term and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
+    /// The term.
     pub term: &'a str,
     /// Bytes of the original text, before any normalising.
     pub range: Range<usize>,
     /// Grows by one with each word, or with each character where words are not separated.
     pub position: u32,
+    /// How the term was derived.
     pub kind: Kind,
 }
 
 /// A [`Token`] that owns its term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
+    /// The term.
     pub term: String,
+    /// Bytes of the original text.
     pub range: Range<usize>,
+    /// As in [`Token`].
     pub position: u32,
+    /// How the term was derived.
     pub kind: Kind,
 }
 
@@ -104,6 +111,7 @@ impl Default for Analyser {
 }
 
 impl Analyser {
+    /// An analyser with empty caches.
     pub fn new() -> Self {
         Self { stems: Stems::new(), buffers: Buffers::default() }
     }

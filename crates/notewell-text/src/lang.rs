@@ -16,6 +16,7 @@ const SAMPLE: usize = 600;
 const ENOUGH_LETTERS: usize = 24;
 
 /// A language the analyser treats in its own way.
+#[allow(missing_docs, reason = "a variant is the language of that name")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lang {
     English,

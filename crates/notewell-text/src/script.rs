@@ -9,25 +9,39 @@ use unicode_normalization::char::is_combining_mark;
 pub enum Script {
     /// Space, punctuation, symbols: ends a word.
     None,
+    /// Decimal digits of any script.
     Digit,
     /// Combining marks and invisible joiners: belongs to whatever stands before it.
     Mark,
+    /// Latin letters.
     Latin,
+    /// Cyrillic letters.
     Cyrillic,
+    /// Greek letters.
     Greek,
+    /// Hebrew letters.
     Hebrew,
+    /// Arabic letters.
     Arabic,
+    /// Devanagari letters.
     Devanagari,
+    /// Tamil letters.
     Tamil,
+    /// Armenian letters.
     Armenian,
     /// Any other alphabet that separates its words.
     Alphabet,
+    /// Han characters.
     Han,
+    /// Hiragana.
     Hiragana,
+    /// Katakana.
     Katakana,
+    /// Hangul.
     Hangul,
     /// Thai, Lao, Khmer, Burmese: words without spaces, found by a trained segmenter.
     SouthEastAsian,
+    /// Pictographs.
     Emoji,
 }
 

@@ -11,8 +11,11 @@ use crate::kernel::QueryCodes;
 pub struct EncodedVector {
     /// Codes with an offset of 128: see `kernel`.
     pub short: Vec<u8>,
+    /// Scale of the int8 codes.
     pub short_scale: f32,
+    /// Codes for rescoring.
     pub long: Vec<i16>,
+    /// Scale of the int16 codes.
     pub long_scale: f32,
 }
 
@@ -55,11 +58,14 @@ pub fn encode(vector: &[f32]) -> EncodedVector {
 
 /// A query vector, quantised for the scan and exact for the rescoring.
 pub struct QueryVector {
+    /// Codes for the scan.
     pub question: QueryCodes,
+    /// Values for rescoring.
     pub exact: Vec<f32>,
 }
 
 impl QueryVector {
+    /// Normalises and encodes a question's vector.
     pub fn new(vector: &[f32]) -> Self {
         let exact = normalise(vector);
         // The query's scale is the same for every row, so it does not affect the order.

@@ -24,7 +24,9 @@ const SKETCH_BATCH: usize = 4_096;
 
 /// The rows as they were when they were mapped. More may be appended meanwhile; none changes.
 pub struct Rows {
+    /// Values of one vector.
     pub dims: usize,
+    /// Rows.
     pub count: usize,
     codes: Option<Mmap>,
     exact: Option<Mmap>,
@@ -32,9 +34,13 @@ pub struct Rows {
     bits: Option<Mmap>,
 }
 
+/// The facts of one row.
 pub struct Record {
+    /// The passage.
     pub key: u64,
+    /// Scale of the int8 codes.
     pub short_scale: f32,
+    /// Scale of the int16 codes.
     pub long_scale: f32,
     checksum: u64,
 }
@@ -89,7 +95,9 @@ pub const FILES: [&str; 4] = ["codes", "exact", RECORDS, BITS];
 
 /// The files of one set of rows.
 pub struct Files {
+    /// Where the files are.
     pub folder: PathBuf,
+    /// Values of one vector.
     pub dims: usize,
 }
 
@@ -220,6 +228,7 @@ impl Files {
         Ok(())
     }
 
+    /// Makes everything that was appended durable.
     pub fn flush(&self) -> io::Result<()> {
         for file in self.all()? {
             file.sync_data()?;
@@ -230,6 +239,7 @@ impl Files {
         Ok(())
     }
 
+    /// Deletes the files.
     pub fn remove(folder: &Path) {
         // Left-over files cost space, not answers; the next compaction tries again.
         let _ = std::fs::remove_dir_all(folder);
@@ -248,24 +258,29 @@ impl Rows {
         self.bits.as_deref().unwrap_or_default()
     }
 
+    /// The int8 codes of all rows.
     pub fn codes(&self) -> &[u8] {
         self.codes.as_deref().unwrap_or_default()
     }
 
+    /// The facts of a row.
     pub fn record(&self, row: usize) -> Record {
         Record::read(&self.records.as_deref().unwrap_or_default()[row * RECORD..][..RECORD])
     }
 
+    /// The passage of a row.
     pub fn key(&self, row: usize) -> u64 {
         let records = self.records.as_deref().unwrap_or_default();
         u64::from_le_bytes(number(records, row * RECORD))
     }
 
+    /// Scale of a row's int8 codes.
     pub fn short_scale(&self, row: usize) -> f32 {
         let records = self.records.as_deref().unwrap_or_default();
         f32::from_le_bytes(number(records, row * RECORD + 8))
     }
 
+    /// The int8 codes of a row.
     pub fn short(&self, row: usize) -> &[u8] {
         &self.codes()[row * self.dims..][..self.dims]
     }
@@ -288,6 +303,7 @@ impl Rows {
         &self.exact.as_deref().unwrap_or_default()[row * self.dims * 2..][..self.dims * 2]
     }
 
+    /// Whether a row's checksum is right.
     pub fn is_whole(&self, row: usize) -> bool {
         let record = self.record(row);
         let sum = checksum(

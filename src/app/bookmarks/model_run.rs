@@ -19,10 +19,15 @@ const MAX_FAILURES: usize = 3;
 /// What a run did, and what it cost.
 #[derive(Debug, Default)]
 pub struct ModelRun {
+    /// Bookmarks that the model judged.
     pub judged: usize,
+    /// Requests to the model.
     pub calls: usize,
+    /// Tokens sent.
     pub input_tokens: u64,
+    /// Tokens received.
     pub output_tokens: u64,
+    /// What it cost, by the prices of `[llm]`.
     pub cost: f64,
     /// Why it ended early; a repeat goes on from there.
     pub stopped: Option<String>,

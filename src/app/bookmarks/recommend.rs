@@ -28,8 +28,11 @@ const MAX_QUOTE: usize = 160;
 /// A project, as its developer describes it.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
+    /// What the project is.
     pub context: String,
+    /// Languages and tools that it uses.
     pub stack: Vec<String>,
+    /// What it needs; empty to derive needs from the context.
     pub needs: Vec<String>,
 }
 
@@ -71,25 +74,42 @@ impl Wanted {
 /// One thing that fits.
 #[derive(Debug, Clone)]
 pub struct Fit {
+    /// The item.
     pub pid: Pid,
+    /// What is recommended.
     pub what: What,
+    /// Its address.
     pub url: String,
+    /// The passage that fits.
     pub match_id: String,
+    /// The needs that it meets.
     pub needs: Vec<String>,
+    /// 0 to 1.
     pub relevance: f32,
+    /// Why it fits, in a sentence.
     pub reason: String,
 }
 
+/// What a recommendation leads to.
 #[derive(Debug, Clone)]
 pub enum What {
+    /// A project, with the bookmarks that name it and its report.
+    #[allow(missing_docs, reason = "described above")]
     Tool { project: Project, bookmarks: Vec<String>, report: Option<Summary> },
+    /// A saved article or post.
+    #[allow(missing_docs, reason = "described above")]
     Article { title: String, bookmark: String },
+    /// A note, card or prompt.
+    #[allow(missing_docs, reason = "described above")]
     Note { kind: Kind, title: String, path: String },
 }
 
+/// Recommendations for a project.
 #[derive(Debug, Clone, Default)]
 pub struct Recommended {
+    /// Best first.
     pub fits: Vec<Fit>,
+    /// What the reader should know about the answer.
     pub notes: Vec<String>,
 }
 
@@ -102,6 +122,7 @@ struct Chosen {
 }
 
 impl App {
+    /// Items of the library that fit a project.
     pub fn recommend(&self, wanted: &Wanted, rights: &Rights) -> Result<Recommended> {
         wanted.check()?;
         let mut notes = Vec::new();

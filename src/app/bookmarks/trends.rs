@@ -13,6 +13,7 @@ words!(
 );
 
 impl Period {
+    /// Length of the period.
     pub fn days(self) -> i64 {
         match self {
             Period::Day => 1,
@@ -39,6 +40,7 @@ const TOOLS: usize = 10;
 const MOVES: f64 = 1.25;
 const AT_LEAST: u64 = 2;
 
+/// Compares a count with the period before.
 pub fn trend(tally: &Tally) -> Trend {
     let moves =
         |more: u64, less: u64| more >= less + AT_LEAST && more as f64 >= less as f64 * MOVES;
@@ -50,15 +52,21 @@ pub fn trend(tally: &Tally) -> Trend {
     }
 }
 
+/// Counts of a period against the period before.
 pub struct Trends {
+    /// The length.
     pub period: Period,
+    /// The two periods.
     pub window: Window,
+    /// The counts.
     pub counted: Counted,
     /// With the reason why each is named.
     pub notable: Vec<(Pid, Bookmark, String)>,
+    /// Tools that were first saved in the period.
     pub new_tools: Vec<(String, u64)>,
     /// One or two sentences over the counts.
     pub summary: String,
+    /// What the reader should know about the counts.
     pub notes: Vec<String>,
 }
 

@@ -26,6 +26,7 @@ pub struct BrokenLink {
 pub struct NoteLinks {
     /// Paths of the notes that link here.
     pub backlinks: Vec<String>,
+    /// Links of the note that lead nowhere.
     pub broken: Vec<BrokenLink>,
 }
 

@@ -19,11 +19,15 @@ const TO_TRASH: &str = "@trash";
 
 /// A move of a note.
 pub struct MoveRequest<'a> {
+    /// The note to move.
     pub note: NoteRef,
     /// A path in the same vault, a folder with `/` at its end, or `@trash`.
     pub to: &'a str,
+    /// The note's etag as it was read.
     pub etag: Option<&'a str>,
+    /// Reports without writing.
     pub dry_run: bool,
+    /// Who moves it.
     pub actor: Actor,
     /// Whether `[write]` fences the caller in.
     pub fenced: bool,
@@ -32,6 +36,7 @@ pub struct MoveRequest<'a> {
 /// The links of one note that were rewritten.
 #[derive(Debug)]
 pub struct RewrittenLinks {
+    /// The file with the links.
     pub path: String,
     /// Each path as it was written, and as it is now.
     pub links: Vec<(String, String)>,
@@ -40,13 +45,19 @@ pub struct RewrittenLinks {
 /// What a move did, or would do.
 #[derive(Debug)]
 pub struct MoveAnswer {
+    /// The note.
     pub pid: Option<Pid>,
+    /// The path before.
     pub from: String,
+    /// The path now.
     pub path: String,
+    /// The note's etag now.
     pub etag: String,
+    /// Files whose links were rewritten.
     pub rewritten: Vec<RewrittenLinks>,
     /// Notes whose links lead nowhere now, since the note is in the trash.
     pub broken: Vec<String>,
+    /// The change, for undo.
     pub change: Option<ChangeId>,
 }
 

@@ -24,9 +24,11 @@ pub type FindSection<'a> = dyn for<'o> Fn(&'o Outline) -> Result<&'o Section> + 
 
 /// Which part of a note is meant.
 pub enum Place<'a> {
+    /// The whole note.
     Note,
     /// The section that a passage is in.
     Match(MatchId),
+    /// One section.
     Section(&'a FindSection<'a>),
 }
 
@@ -34,11 +36,14 @@ pub enum Place<'a> {
 pub enum EditOp<'a> {
     /// A new note.
     Create {
+        /// The text of the new note.
         text: &'a str,
+        /// Frontmatter of the new note.
         fields: Option<&'a Map<String, Value>>,
     },
     /// Frontmatter fields; `null` removes one.
     Set(&'a Map<String, Value>),
+    /// An edit of a note that exists.
     Change(Edit<'a>),
     /// A new text for the whole file, frontmatter included.
     Rewrite(&'a str),
@@ -73,12 +78,17 @@ impl EditOp<'_> {
 
 /// An edit of a note.
 pub struct EditRequest<'a> {
+    /// The note.
     pub note: NoteRef,
+    /// The target within it.
     pub place: Place<'a>,
+    /// What to do.
     pub op: EditOp<'a>,
     /// What the caller read; an edit of something else is refused.
     pub etag: Option<&'a str>,
+    /// Shows the difference without writing.
     pub dry_run: bool,
+    /// Who edits.
     pub actor: Actor,
     /// Whether `[write]` fences the caller in.
     pub fenced: bool,
@@ -87,7 +97,9 @@ pub struct EditRequest<'a> {
 /// What an edit did, or would do.
 #[derive(Debug)]
 pub struct EditAnswer {
+    /// The note.
     pub pid: Option<Pid>,
+    /// Its path.
     pub path: String,
     /// The note's etag now.
     pub etag: String,
@@ -95,11 +107,13 @@ pub struct EditAnswer {
     pub toc_path: Vec<String>,
     /// The passage that the edit is in.
     pub match_id: Option<MatchId>,
+    /// A compact diff.
     pub diff: String,
     /// `None` when nothing was written.
     pub change: Option<ChangeId>,
     /// The note had changed elsewhere since it was read.
     pub merged: bool,
+    /// Whether the note is new.
     pub created: bool,
 }
 

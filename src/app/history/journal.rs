@@ -14,8 +14,11 @@ const PRUNE_EVERY: i64 = 64;
 /// An item at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemState {
+    /// The item, where it is registered.
     pub pid: Option<Pid>,
+    /// Its kind.
     pub kind: Kind,
+    /// Its path, id or name.
     pub key: String,
     /// `None` when it does not exist.
     pub content: Option<Vec<u8>>,
@@ -29,6 +32,7 @@ pub struct Journal {
 }
 
 impl Journal {
+    /// A journal with the limits of `[history]`.
     pub fn new(config: &config::History, revisions: Arc<dyn Revisions>) -> Self {
         let retention = Retention {
             days: config.days,

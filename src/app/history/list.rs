@@ -13,17 +13,22 @@ const MAX_NAMED_ITEMS: usize = 3;
 /// A change in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeEntry {
+    /// The change.
     pub change: Change,
     /// The first items that it changed.
     pub items: Vec<ChangedItem>,
+    /// The change that reverted it.
     pub undone_by: Option<ChangeId>,
 }
 
 /// What a change did to one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedItem {
+    /// The item.
     pub pid: Option<Pid>,
+    /// Its kind.
     pub kind: Kind,
+    /// Its path or title.
     pub name: String,
     /// One line.
     pub diff: String,
@@ -32,9 +37,13 @@ pub struct ChangedItem {
 /// An item as it was after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
+    /// The item.
     pub pid: Pid,
+    /// The change that made this version.
     pub version: ChangeId,
+    /// Its kind.
     pub kind: Kind,
+    /// Its path or title.
     pub name: String,
     /// `None` where the item does not exist in this version.
     pub text: Option<String>,

@@ -23,6 +23,7 @@ const MAX_SHOWN_CONFLICTS: usize = 3;
 pub struct Undone {
     /// The change that was taken back, and the change that did it.
     pub undone: ChangeId,
+    /// The change that reverts.
     pub change: ChangeId,
     /// How many items were taken back.
     pub items: usize,
@@ -35,7 +36,9 @@ pub struct Undone {
 /// An item that somebody changed since in the same place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
+    /// The item's path or title.
     pub name: String,
+    /// The item.
     pub pid: Option<Pid>,
     /// What was changed since.
     pub diff: String,

@@ -35,6 +35,7 @@ pub enum Edit<'a> {
     /// Behind the section, as a block of its own.
     After(&'a str),
     /// `find` must occur exactly `count` times; each occurrence becomes `text`.
+    #[allow(missing_docs, reason = "described above")]
     Find { find: &'a str, text: &'a str, count: usize },
     /// Removes the section with its heading and subsections.
     Delete,
