@@ -162,6 +162,9 @@ pub(super) struct CategoryHead {
     words_only: Shared,
 }
 
+/// Confidence from which a category is named that no word and no site speaks for.
+const MIN_GUESS: f32 = 0.4;
+
 impl CategoryHead {
     /// Decides on a category. `near` is the nearness to each category, where there is a model;
     /// `vector` is one of the model that the head was trained on.
@@ -196,7 +199,14 @@ impl CategoryHead {
             })
             .collect();
         let (best, probability) = most_probable(&scores);
-        Judged::by_rule(taxonomy.names()[best].clone(), shared.confidence.apply(probability))
+        let confidence = shared.confidence.apply(probability);
+        // A guess from the vector alone names a category only where it is more than a guess.
+        let guessed = points.evidence(best).iter().all(|evidence| *evidence == 0.0);
+        let category = match guessed && confidence < MIN_GUESS {
+            true => taxonomy.other(),
+            false => best,
+        };
+        Judged::by_rule(taxonomy.names()[category].clone(), confidence)
     }
 
     #[cfg(test)]

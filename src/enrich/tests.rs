@@ -83,7 +83,7 @@ fn what_others_decided_is_never_touched() {
 fn the_model_decides_where_words_do_not() {
     for text in [
         "The orchestra rehearses a symphony for the concert",
-        "Скрипачи репетируют оперу к премьере",
+        "Хореограф ставит танец для труппы",
         "バイオリニストが序曲を練習している",
     ] {
         let mut batch = [bookmark(text)];
