@@ -57,10 +57,17 @@ pub fn one_line(kind: Kind, before: Option<&[u8]>, after: Option<&[u8]>) -> Stri
     }
     let (old, new) = (comparable(kind, before), comparable(kind, after));
     let diff = TextDiff::from_lines(&old, &new);
+    // The first line with words in it; a blank one says nothing.
     let first = |tag| {
-        let mut changed = diff.iter_all_changes().filter(|change| change.tag() == tag);
-        let first = changed.next().map(|change| short(change.value().trim()));
-        (first, changed.count())
+        let changed = || diff.iter_all_changes().filter(|change| change.tag() == tag);
+        let written = changed().find(|change| !change.value().trim().is_empty());
+        let first = written.or_else(|| changed().next());
+        let blank = first.is_some_and(|first| first.value().trim().is_empty());
+        let text = first.map(|first| match blank {
+            true => "a blank line".to_owned(),
+            false => short(first.value().trim()),
+        });
+        (text, changed().filter(|change| !change.value().trim().is_empty()).skip(1).count())
     };
     let ((removed, more_removed), (added, more_added)) =
         (first(ChangeTag::Delete), first(ChangeTag::Insert));
@@ -128,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_told_in_one_line() {
+    fn one_line_summarises_a_change() {
         let card = |title: &str, pinned: bool| {
             let updated = if pinned { "2" } else { "1" };
             serde_json::json!({"id": "c", "title": title, "content": "", "isPinned": pinned,
@@ -144,6 +151,9 @@ mod tests {
         assert_eq!(one_line(Kind::Card, Some(&old), None), "deleted");
         let page = one_line(Kind::Page, Some(b"a\nb\nc\n"), Some(b"a\nB\nc\nd\n"));
         assert_eq!(page, "b → B (and 1 more line)");
+        let page = one_line(Kind::Page, Some(b"a\n"), Some(b"a\n\nAdded\n"));
+        assert_eq!(page, "+Added");
+        assert_eq!(one_line(Kind::Page, Some(b"a\n"), Some(b"a\n\n")), "+a blank line");
         assert_eq!(name(Kind::Card, "c", Some(&old)), "Молоко");
         assert_eq!(name(Kind::Page, "vault/a/b.md", None), "a/b.md");
     }

@@ -1,6 +1,6 @@
 //! One result of a search: its facts, and its text at each level of detail.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 use crate::{
     app::{bookmarks, oss::Summary},
     domain::{
-        Bookmark, Kind, Result, property,
+        Bookmark, Kind, Pid, Result, property,
         query::{Action, Sentiment},
     },
     search::Found,
+    store::{Store, pages::PageRow},
     text::tokens,
     tools::{
         Cx, Right,
@@ -52,6 +53,27 @@ pub enum Detail {
 impl Detail {
     /// The levels above [`Detail::Title`], in the order in which room is spent on them.
     pub const RAISED: [Detail; 4] = [Detail::Excerpt, Detail::Snippet, Detail::Wide, Detail::Full];
+}
+
+/// The rows of the pages and bookmarks among the results, read in one go for each kind.
+pub struct ResultRows {
+    pages: HashMap<Pid, PageRow>,
+    bookmarks: HashMap<Pid, Bookmark>,
+}
+
+impl ResultRows {
+    /// Reads the rows of these results.
+    pub fn read(results: &[Found], store: &Store) -> Result<Self> {
+        let of = |kind: Kind| -> Vec<Pid> {
+            results.iter().filter(|found| found.kind == kind).map(|found| found.pid).collect()
+        };
+        let pages = store.pages.get_many(&of(Kind::Page))?;
+        let bookmarks = store.bookmarks.get_many(&of(Kind::Bookmark))?;
+        Ok(Self {
+            pages: pages.into_iter().map(|row| (row.pid, row)).collect(),
+            bookmarks: bookmarks.into_iter().collect(),
+        })
+    }
 }
 
 #[derive(Clone, Serialize, JsonSchema)]
@@ -156,12 +178,15 @@ impl Saved {
 
 impl Item {
     /// A result with everything that is known of it.
-    pub fn new(found: Found, cx: &Cx<'_>, properties: &[String]) -> Result<Self> {
+    /// Joins a result with its row.
+    pub fn new(
+        found: Found,
+        rows: &mut ResultRows,
+        cx: &Cx<'_>,
+        properties: &[String],
+    ) -> Result<Self> {
         let app = cx.app;
-        let row = match found.kind {
-            Kind::Page => app.store.pages.get(found.pid)?,
-            _ => None,
-        };
+        let row = rows.pages.remove(&found.pid);
         let may_edit = cx.rights.may(Right::Write(Kind::Page));
         let etag = row.as_ref().filter(|_| may_edit).map(|row| vault::etag(&row.hash));
         let facts = row.map(|row| row.facts);
@@ -169,10 +194,7 @@ impl Item {
             Some(facts) if !properties.is_empty() => asked_for(facts.page.properties(), properties),
             _ => Map::new(),
         };
-        let bookmark = match found.kind {
-            Kind::Bookmark => app.store.bookmarks.get(found.pid)?,
-            _ => None,
-        };
+        let bookmark = rows.bookmarks.remove(&found.pid);
         let own = bookmark.as_ref().map(|bookmark| (bookmark.name(), bookmark.url.clone()));
         let (title, url) = own.unwrap_or_else(|| {
             let url = app.url(found.kind, found.pid, &found.path);

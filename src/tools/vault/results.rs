@@ -4,7 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{layout::Room, result_item::Item};
+use super::{
+    layout::Room,
+    result_item::{Item, ResultRows},
+};
 use crate::{
     app::page::Cursor,
     domain::Result,
@@ -71,7 +74,7 @@ pub struct Results<'a, 'b> {
 }
 
 impl Results<'_, '_> {
-    pub fn tell(self, answer: Answer) -> Result<SearchAnswer> {
+    pub fn format(self, answer: Answer) -> Result<SearchAnswer> {
         let rights = self.cx.rights;
         let mut notes = match rights.may(Right::LibraryState) && self.cx.app.is_empty_library()? {
             // Nothing can be missing from a library that has nothing.
@@ -80,10 +83,13 @@ impl Results<'_, '_> {
         };
         notes.extend(self.cx.app.notices(rights)?);
         notes.extend(self.notes);
-        let items =
-            answer.results.into_iter().map(|found| Item::new(found, self.cx, &self.properties));
+        let mut rows = ResultRows::read(&answer.results, &self.cx.app.store)?;
+        let items = answer
+            .results
+            .into_iter()
+            .map(|found| Item::new(found, &mut rows, self.cx, &self.properties));
         let items = items.collect::<Result<Vec<_>>>()?;
-        let mut told = SearchAnswer {
+        let mut shown = SearchAnswer {
             results: Vec::new(),
             total_matches: answer.total.items as u64,
             total_is_exact: answer.total.exact,
@@ -91,7 +97,7 @@ impl Results<'_, '_> {
             notes,
             cut: false,
         };
-        self.room.lay_out(&mut told, items, self.offset);
-        Ok(told)
+        self.room.lay_out(&mut shown, items, self.offset);
+        Ok(shown)
     }
 }

@@ -137,7 +137,7 @@ impl Tool for Search {
         let properties = properties_used(&filters, &query, sort.as_ref());
         let mut notes: Vec<String> = note.into_iter().chain(unknown).collect();
         notes.extend(cx.app.engine.unknown_properties(&properties, &filters)?);
-        Results { cx, offset: options.offset, room, notes, properties }.tell(answer)
+        Results { cx, offset: options.offset, room, notes, properties }.format(answer)
     }
 }
 
@@ -154,7 +154,7 @@ fn properties_used(filters: &Filters, query: &Query, sort: Option<&Sort>) -> Vec
     used
 }
 
-/// Categories are an open set: one that no bookmark has is told, with those that there are.
+/// Categories are an open set: one that no bookmark has is reported, with those that exist.
 pub fn unknown_category(cx: &Cx<'_>, category: &str) -> Result<Option<String>> {
     let known = cx.app.store.bookmarks.categories()?;
     if !cx.rights.may(Right::LibraryState)

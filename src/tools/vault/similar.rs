@@ -71,6 +71,6 @@ impl Tool for Similar {
             json: self.format == Some(Format::Json),
         };
         Results { cx, offset: options.offset, room, notes: Vec::new(), properties: Vec::new() }
-            .tell(answer)
+            .format(answer)
     }
 }
