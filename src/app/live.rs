@@ -132,7 +132,7 @@ impl App {
     }
 
     /// Tells connections what changed since the last time, whichever process changed it. What
-    /// cannot be read now is told the next time.
+    /// cannot be read now is announced the next time.
     fn tell_news(&self, news: &mut News) {
         if let Err(error) = self.tell_changes(news) {
             tracing::warn!(code = error.code.as_str(), "could not read what changed; trying again");
@@ -145,7 +145,7 @@ impl App {
     }
 
     /// Goes through the change log to its end, in pieces: an import may change any number of items
-    /// at once. The position moves on only past what was told.
+    /// at once. The position moves on only past what was announced.
     fn tell_changes(&self, news: &mut News) -> Result<()> {
         loop {
             let changes = self.store.items.changes(news.position, CHANGES_AT_ONCE)?;

@@ -482,7 +482,7 @@ fn news_does_not_skip_after_many_changes() {
         home.note(&format!("many/{at:04}.md"), &format!("---\nfree: true\n---\n# Changed {at}\n"));
     }
     let mut news = Vec::new();
-    until("the last of 1,500 changes is told", || {
+    until("the last of 1,500 changes is announced", || {
         news.extend(told(&mut stream, Duration::from_millis(500)));
         news.iter().any(|one| one["params"]["uri"] == uri)
     });

@@ -1,5 +1,5 @@
 //! Files that hold what a person wrote, emptied or damaged behind Notewell's back: nothing is
-//! written over the loss, and the way back is told.
+//! written over the loss, and the answer names the way back.
 
 use std::path::Path;
 

@@ -158,7 +158,7 @@ fn two_agents_and_a_person_lose_no_acknowledged_word() {
                     let word = format!("{section}{number}");
                     let arguments = json!({ "path": "общая.md", "op": "append", "toc_path": section, "text": format!("- {word}") });
                     let answer = agent.ask("tools/call", json!({ "name": "edit_page", "arguments": arguments }));
-                    // Either it is acknowledged, or the loser is told.
+                    // Either it is acknowledged, or the loser gets an error.
                     match answer["result"]["isError"] == true {
                         true => assert!(answer.to_string().contains("nothing was changed"), "{answer}"),
                         false => {

@@ -111,7 +111,7 @@ fn kills_leave_each_change_whole_or_absent() {
     }
     let (ok, out, err) = home.run(&["doctor"]);
     assert!(ok, "{out} {err}");
-    // Every change that is left can be told, and its undo is one or says why not.
+    // Every change that is left can be listed, and its undo works or says why not.
     let listed = history(&mut client, json!({ "limit": 200 }));
     assert!(listed["changes"].as_array().unwrap().iter().all(|one| one["items"] == 1), "{listed}");
 }

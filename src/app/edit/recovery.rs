@@ -53,7 +53,7 @@ impl App {
         vault::remove_staged(files.collect::<Vec<_>>(), begun.id.0);
         let states: Vec<State> =
             revisions.iter().map(|revision| self.state(revision)).collect::<Result<_>>()?;
-        // Nobody was told that it happened, so that only what is done already stands.
+        // The caller has no acknowledgement yet, so a partial change is rolled back.
         let is_done = states.iter().all(|state| *state == State::After);
         if is_done {
             self.record_pages(&mut revisions)?;

@@ -1,5 +1,5 @@
 //! An etag that is not the note's any more: what it was made from, whether the edit can still be
-//! made, and what the caller is told when it cannot.
+//! made, and the error where it cannot.
 
 use std::{
     sync::Arc,

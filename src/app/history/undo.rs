@@ -15,7 +15,7 @@ use crate::{
 
 /// Items that are taken back together. The notes of a change are always taken together.
 const BATCH: usize = 200;
-/// Conflicts that are told with their difference.
+/// Conflicts that are shown with their difference.
 const MAX_SHOWN_CONFLICTS: usize = 3;
 
 /// What an undo did.

@@ -93,7 +93,7 @@ impl Handler {
 }
 
 impl Handler {
-    /// What a client's model is told about this server at the start.
+    /// The instructions that a client's model gets at the start.
     async fn instructions(
         &self,
         context: &RequestContext<RoleServer>,

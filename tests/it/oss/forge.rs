@@ -226,7 +226,7 @@ fn whoever_is_impatient_asks_again() {
         let found = client.call("oss_report", json!({ "repo_url": forge.url("good") }));
         found["structuredContent"]["status"] == "verified"
     });
-    until("the failure is told", || {
+    until("the failure is reported", || {
         let found = client.call("oss_report", json!({ "repo_url": forge.url("absent") }));
         let message = found["structuredContent"]["message"].as_str().unwrap_or_default().to_owned();
         message.contains("the last attempt failed")
