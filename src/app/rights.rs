@@ -170,14 +170,18 @@ impl App {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::user::{Grant, User};
+    use crate::domain::{
+        Scopes,
+        user::{Grant, User},
+    };
 
     fn of(caller: Caller) -> Rights {
         Rights::new(caller, &config::Toolsets::default())
     }
 
     fn user(role: Role, grants: Vec<Grant>) -> Caller {
-        Caller::User(User { id: 1, name: "n".into(), role, grants })
+        let scopes = Scopes::ALL;
+        Caller::User(User { id: None, name: "n".into(), role, grants: grants.into(), scopes })
     }
 
     #[test]

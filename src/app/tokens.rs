@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::App;
 use crate::{
     domain::{Error, Result, Scope, Timestamp},
-    store::tokens::Token,
+    store::tokens::{Credential, NewToken, Power, Token},
 };
 
 /// Tells a leaked token for what it is, to people and to secret scanners.
@@ -31,21 +31,26 @@ impl App {
         })?;
         let secret =
             format!("{PREFIX}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes));
-        let token = self.store.tokens.create(name.trim(), scope, &hash(&secret), expires)?;
+        let token = NewToken {
+            name: name.trim().to_owned(),
+            power: Power::Scope(scope),
+            audience: None,
+            connection: None,
+            expires,
+        };
+        let token = self.store.tokens.create(&token, &hash(&secret))?;
         Ok((token, secret))
     }
 
     /// The valid token with this secret. An unknown, expired or revoked one is `None`.
-    pub fn token_of(&self, secret: &str) -> Result<Option<Token>> {
-        let token = self.store.tokens.find(&hash(secret))?;
-        Ok(token.filter(|token| token.is_valid(Timestamp::now())))
+    pub fn token_of(&self, secret: &str) -> Result<Option<Credential>> {
+        let found = self.store.tokens.find(&hash(secret))?;
+        Ok(found.filter(|found| found.token.is_valid(Timestamp::now())))
     }
 
-    /// The numbers of all tokens that are valid now.
-    pub fn valid_tokens(&self) -> Result<HashSet<i64>> {
-        let now = Timestamp::now();
-        let tokens = self.store.tokens.all()?.into_iter();
-        Ok(tokens.filter(|token| token.is_valid(now)).map(|token| token.id).collect())
+    /// Which of these tokens are valid now.
+    pub fn valid_tokens(&self, ids: &[i64]) -> Result<HashSet<i64>> {
+        Ok(self.store.tokens.valid(ids, Timestamp::now())?.into_iter().collect())
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Common, out};
 use crate::{
     app::App,
     domain::{Error, Result, Scope, Timestamp},
+    store::tokens::Power,
 };
 
 #[derive(Args)]
@@ -65,7 +66,7 @@ impl Token {
                     "Token {} `{}` ({}){}. Keep it now, it is not shown again: {secret}",
                     token.id,
                     token.name,
-                    token.scope,
+                    scope,
                     token.expires.map(|at| format!(", until {at}")).unwrap_or_default(),
                 ));
             }
@@ -87,6 +88,10 @@ fn list(app: &App, json: bool) -> Result<()> {
     let now = Timestamp::now();
     let mut listed = Vec::new();
     for token in app.store.tokens.all()? {
+        let scope = match token.power {
+            Power::Scope(scope) => scope.to_string(),
+            Power::User(_, scopes) => scopes.to_string(),
+        };
         let state = match (token.revoked, token.is_valid(now)) {
             (Some(_), _) => "revoked",
             (None, true) => "valid",
@@ -94,7 +99,7 @@ fn list(app: &App, json: bool) -> Result<()> {
         };
         if json {
             listed.push(json!({
-                "id": token.id, "scope": token.scope.to_string(), "name": token.name,
+                "id": token.id, "scope": scope, "name": token.name,
                 "state": state, "expires": token.expires, "revoked": token.revoked,
             }));
             continue;
@@ -103,7 +108,7 @@ fn list(app: &App, json: bool) -> Result<()> {
         let expires = token.expires.map_or("never".to_owned(), |at| at.to_string());
         out::say(format_args!(
             "{}\t{}\t{}\t{state}{revoked}\texpires {expires}",
-            token.id, token.scope, token.name
+            token.id, scope, token.name
         ));
     }
     if json { out::json(&listed) } else { Ok(()) }

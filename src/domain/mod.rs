@@ -32,4 +32,4 @@ pub use prompt::Prompt;
 pub use query::Filters;
 pub use time::Timestamp;
 pub use toolset::{Toolset, Toolsets};
-pub use user::{Caller, Scope};
+pub use user::{Caller, Scope, Scopes, UserId, UserName};

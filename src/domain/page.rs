@@ -127,6 +127,9 @@ pub struct Page {
     pub title: String,
     /// Everybody may read it.
     pub free: bool,
+    /// `access: members`: every user with an account may read it.
+    #[serde(default)]
+    pub members: bool,
     /// `tags` and `labels` of the frontmatter, then `#tags` of the text; no `#`, no repeats.
     pub labels: Vec<String>,
     /// Other names of the page.

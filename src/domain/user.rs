@@ -1,17 +1,126 @@
 //! Who is calling, and which part of the library was granted to them. What follows from that for a
 //! request is decided in `app::rights`.
 
-use super::{Kind, Page, query::words};
+use std::sync::Arc;
+
+use super::{Author, Error, Kind, Page, Result, author::fold, query::words};
 
 words!(
-    /// What a token opens.
+    /// What a token opens that belongs to no user.
     Scope, "scope", { Owner = "owner", Reader = "reader" }
 );
 
 words!(
     /// What a caller is to the library. Logs and metrics name callers by this word.
-    Role, "role", { Owner = "owner", Reader = "reader", Anonymous = "anonymous" }
+    Role, "role", {
+        Owner = "owner",
+        Author = "author",
+        Reader = "reader",
+        Anonymous = "anonymous",
+    }
 );
+
+/// The number of an account. Never given to another account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserId(pub i64);
+
+/// The name of an account: 1 to 39 of the letters a-z, digits and `-`, as it stands in addresses.
+/// Names that differ only in case are the same name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UserName(String);
+
+/// Names that are parts of the server's own addresses.
+const RESERVED_NAMES: &[&str] = &["admin", "anonymous", "api", "mcp", "me", "owner", "system"];
+
+impl UserName {
+    /// Checks and folds a name.
+    pub fn new(text: &str) -> Result<Self> {
+        let name = fold(text.trim().trim_start_matches('@'));
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let is_well_formed = (1..=39).contains(&name.len())
+            && name.chars().all(plain)
+            && !name.starts_with('-')
+            && !name.ends_with('-');
+        if !is_well_formed {
+            return Err(Error::invalid_params(format!(
+                "`{text}` cannot be a user's name; use 1 to 39 of the letters a-z, digits and `-`, with a letter or digit at both ends"
+            )));
+        }
+        if RESERVED_NAMES.contains(&name.as_str()) {
+            return Err(Error::invalid_params(format!(
+                "`{name}` is a word of the server's own addresses; choose another name"
+            )));
+        }
+        Ok(Self(name))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for UserName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a credential may be used for. The user's own rights are the upper bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scopes {
+    /// Read.
+    pub read: bool,
+    /// Add, change and delete.
+    pub write: bool,
+    /// Spend credit on paid methods.
+    pub market: bool,
+}
+
+impl Scopes {
+    /// Everything a credential can be used for.
+    pub const ALL: Scopes = Scopes { read: true, write: true, market: true };
+    /// Nothing.
+    pub const NONE: Scopes = Scopes { read: false, write: false, market: false };
+
+    /// Reads words separated by spaces or commas. `offline_access`, which OAuth clients add, and
+    /// empty words are skipped; any other word is an error.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut scopes = Self::NONE;
+        for word in text.split([' ', ',']).filter(|word| !word.is_empty()) {
+            match word {
+                "read" => scopes.read = true,
+                "write" => scopes.write = true,
+                "market" => scopes.market = true,
+                "offline_access" => {}
+                _ => {
+                    return Err(Error::invalid_params(format!(
+                        "scope `{word}` is not one of read, write, market"
+                    )));
+                }
+            }
+        }
+        Ok(scopes)
+    }
+
+    /// What both allow.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            read: self.read && other.read,
+            write: self.write && other.write,
+            market: self.market && other.market,
+        }
+    }
+}
+
+impl std::fmt::Display for Scopes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = [(self.read, "read"), (self.write, "write"), (self.market, "market")];
+        let words: Vec<&str> =
+            words.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
+        f.write_str(&words.join(" "))
+    }
+}
 
 /// Who is behind a request. A wrong token is refused before there is a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,18 +136,20 @@ pub enum Caller {
 /// Somebody with a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// The number of the credential.
-    pub id: i64,
-    /// The name that the owner gave it.
+    /// The account; `None` for a token that belongs to no account.
+    pub id: Option<UserId>,
+    /// The account's name, or the name of the token.
     pub name: String,
     /// What the user is to the library.
     pub role: Role,
     /// What the user may read and write, besides what everybody may.
-    pub grants: Vec<Grant>,
+    pub grants: Arc<[Grant]>,
+    /// What the credential of this request may be used for.
+    pub scopes: Scopes,
 }
 
 /// A part of the library that somebody may read and, perhaps, write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
     /// Which part.
     pub extent: Extent,
@@ -51,31 +162,65 @@ impl Grant {
     pub const EVERYTHING: Grant = Grant { extent: Extent::All, write: true };
     /// What everybody may read.
     pub const FREE: Grant = Grant { extent: Extent::Free, write: false };
+    /// What every user with an account may read.
+    pub const MEMBERS: Grant = Grant { extent: Extent::Members, write: false };
 }
 
 /// A part of the library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// Every item.
     All,
     /// The pages that say `free: true`.
     Free,
+    /// The pages that say `access: members`.
+    Members,
+    /// The pages of a vault.
+    Vault(String),
+    /// The pages below a folder of a vault.
+    Folder {
+        /// The vault.
+        vault: String,
+        /// The folder, without a slash at its ends.
+        folder: String,
+    },
+    /// The pages, cards and bookmarks with this label.
+    Label(String),
+    /// The pages of an author.
+    Author(Author),
+    /// Every item of a kind.
+    Kind(Kind),
 }
 
 impl Extent {
     /// Whether a page is in this part.
-    pub fn has_page(self, page: &Page) -> bool {
+    pub fn has_page(&self, page: &Page) -> bool {
         match self {
             Extent::All => true,
             Extent::Free => page.free,
+            Extent::Members => page.members,
+            Extent::Vault(vault) => page.vault == *vault,
+            Extent::Folder { vault, folder } => {
+                let below = page.path.as_str().strip_prefix(folder.as_str());
+                page.vault == *vault && below.is_some_and(|rest| rest.starts_with('/'))
+            }
+            Extent::Label(label) => page.labels.iter().any(|own| fold(own) == *label),
+            Extent::Author(author) => author.is_called(page.author.as_deref()),
+            Extent::Kind(kind) => *kind == Kind::Page,
         }
     }
 
     /// Whether items of a kind can be in this part.
-    pub fn has_kind(self, kind: Kind) -> bool {
+    pub fn has_kind(&self, kind: Kind) -> bool {
         match self {
             Extent::All => true,
-            Extent::Free => kind == Kind::Page,
+            Extent::Kind(own) => *own == kind,
+            Extent::Label(_) => kind != Kind::Prompt,
+            Extent::Free
+            | Extent::Members
+            | Extent::Vault(_)
+            | Extent::Folder { .. }
+            | Extent::Author(_) => kind == Kind::Page,
         }
     }
 }
@@ -91,12 +236,33 @@ impl Caller {
     }
 
     /// Every part of the library that the caller may use. What everybody may read is among them.
-    pub fn grants(&self) -> impl Iterator<Item = Grant> + '_ {
-        let own: &[Grant] = match self {
-            Caller::Owner => &[Grant::EVERYTHING],
-            Caller::User(user) => &user.grants,
-            Caller::Anonymous => &[],
+    pub fn grants(&self) -> impl Iterator<Item = &Grant> + '_ {
+        let (own, has_account): (&[Grant], bool) = match self {
+            Caller::Owner => (&[Grant::EVERYTHING], true),
+            Caller::User(user) => (&user.grants, user.id.is_some()),
+            Caller::Anonymous => (&[], false),
         };
-        own.iter().copied().chain([Grant::FREE])
+        own.iter().chain(has_account.then_some(&Grant::MEMBERS)).chain([&Grant::FREE])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_name_is_safe_in_an_address() {
+        assert_eq!(UserName::new(" @Mira-2 ").unwrap().as_str(), "mira-2");
+        for bad in ["", "-a", "a-", "a b", "a/b", "анна", "..", "mcp", "a_b", &"a".repeat(40)] {
+            assert!(UserName::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_words() {
+        let scopes = Scopes::parse("write  read, offline_access").unwrap();
+        assert_eq!(scopes.to_string(), "read write");
+        assert_eq!(scopes.and(Scopes { market: true, ..Scopes::NONE }), Scopes::NONE);
+        assert!(Scopes::parse("admin").is_err());
     }
 }

@@ -51,6 +51,8 @@ pub struct Frontmatter {
     pub title: Option<String>,
     /// `free: true`.
     pub free: bool,
+    /// `access: members`.
+    pub members: bool,
     /// `tags` and `labels`.
     pub labels: Vec<String>,
     /// `aliases`.
@@ -159,6 +161,14 @@ impl Frontmatter {
                 }
                 Value::Null => None,
                 _ => Some("`true` or `false`"),
+            },
+            "access" => match value.as_str() {
+                Some("members") => {
+                    self.members = true;
+                    None
+                }
+                _ if value.is_null() => None,
+                _ => Some("`members`"),
             },
             "search" => match value {
                 Value::Bool(search) => {

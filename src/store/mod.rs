@@ -6,33 +6,41 @@
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
 
+pub mod audit;
 pub mod bookmarks;
 pub mod cards;
 pub mod folder;
 pub mod items;
 pub mod jsonl;
+pub mod oauth;
 pub mod pages;
 pub mod private;
 pub mod prompts;
 pub mod reports;
 pub mod revisions;
+pub mod sessions;
 pub mod sqlite;
 pub mod texts;
 pub mod tokens;
 mod url;
+pub mod users;
 
 use std::sync::Arc;
 
+pub use audit::Audit;
 pub use bookmarks::Bookmarks;
 pub use cards::Cards;
 pub use items::Items;
+pub use oauth::OAuth;
 pub use pages::Pages;
 pub use prompts::Prompts;
 pub use reports::Reports;
 pub use revisions::Revisions;
+pub use sessions::Sessions;
 pub use texts::Texts;
 pub use tokens::Tokens;
 pub use url::{StoreLimits, StoreUrl, open};
+pub use users::Users;
 
 /// Everything durable but cards and prompts, whose places are configured for themselves.
 #[derive(Clone)]

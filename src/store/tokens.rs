@@ -1,7 +1,9 @@
 //! Tokens: who may call over HTTP. The secret itself is never stored, only its SHA-256.
 
+use std::sync::Arc;
+
 use crate::domain::{
-    Caller, Result, Scope, Timestamp,
+    Caller, Result, Scope, Scopes, Timestamp, UserId, UserName,
     user::{Grant, Role, User},
 };
 
@@ -10,16 +12,44 @@ use crate::domain::{
 pub struct Token {
     /// Never given to another token.
     pub id: i64,
-    /// What the owner calls it.
+    /// What the owner calls it; for a connected client, the client's name.
     pub name: String,
-    /// What it allows.
-    pub scope: Scope,
+    /// What it opens.
+    pub power: Power,
+    /// The only resource at which it is valid, as an absolute URL; `None`: the whole server.
+    pub audience: Option<String>,
+    /// The connected client that it was issued to.
+    pub connection: Option<i64>,
     /// When it was created.
     pub created: Timestamp,
     /// When it stops being valid by itself.
     pub expires: Option<Timestamp>,
-    /// When the owner revoked it.
+    /// When it was revoked.
     pub revoked: Option<Timestamp>,
+}
+
+/// What a token opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Power {
+    /// The library, without an account.
+    Scope(Scope),
+    /// What a user may, within these scopes.
+    User(UserId, Scopes),
+}
+
+/// A token to add.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// What to call it.
+    pub name: String,
+    /// What it opens.
+    pub power: Power,
+    /// The only resource at which it is valid.
+    pub audience: Option<String>,
+    /// The connected client that it is issued to.
+    pub connection: Option<i64>,
+    /// When it stops being valid by itself.
+    pub expires: Option<Timestamp>,
 }
 
 impl Token {
@@ -27,36 +57,84 @@ impl Token {
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|expires| now < expires)
     }
+}
 
+/// The account behind a credential, as of the lookup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The account's number.
+    pub id: UserId,
+    /// The account's name.
+    pub name: UserName,
+    /// What the user is to the library.
+    pub role: Role,
+    /// What was granted.
+    pub grants: Arc<[Grant]>,
+}
+
+impl Holder {
+    /// The caller of a request that this account makes with a credential of these scopes.
+    pub fn caller(&self, scopes: Scopes) -> Caller {
+        Caller::User(User {
+            id: Some(self.id),
+            name: self.name.to_string(),
+            role: self.role,
+            grants: self.grants.clone(),
+            scopes,
+        })
+    }
+}
+
+/// A token and, where it belongs to an account, that account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    /// The token.
+    pub token: Token,
+    /// The account. `None` for a token that belongs to none.
+    pub holder: Option<Holder>,
+}
+
+impl Credential {
     /// The caller that a request with this token has.
     pub fn caller(&self) -> Caller {
-        let (role, grants) = match self.scope {
-            Scope::Owner => (Role::Owner, vec![Grant::EVERYTHING]),
-            Scope::Reader => (Role::Reader, Vec::new()),
-        };
-        Caller::User(User { id: self.id, name: self.name.clone(), role, grants })
+        match (self.token.power, &self.holder) {
+            (Power::User(_, scopes), Some(holder)) => holder.caller(scopes),
+            (Power::Scope(Scope::Owner), _) => Caller::User(User {
+                id: None,
+                name: self.token.name.clone(),
+                role: Role::Owner,
+                grants: [Grant::EVERYTHING].into(),
+                scopes: Scopes::ALL,
+            }),
+            // An account that is gone leaves what everybody may see.
+            (Power::Scope(Scope::Reader) | Power::User(..), _) => Caller::User(User {
+                id: None,
+                name: self.token.name.clone(),
+                role: Role::Reader,
+                grants: [].into(),
+                scopes: Scopes { read: true, ..Scopes::NONE },
+            }),
+        }
     }
 }
 
 /// Keeps tokens under the SHA-256 of their secrets.
 pub trait Tokens: Send + Sync {
     /// Adds a token. Two tokens cannot have the same hash.
-    fn create(
-        &self,
-        name: &str,
-        scope: Scope,
-        hash: &[u8; 32],
-        expires: Option<Timestamp>,
-    ) -> Result<Token>;
+    fn create(&self, token: &NewToken, hash: &[u8; 32]) -> Result<Token>;
 
-    /// The token whose secret has this SHA-256, valid or not.
+    /// The token whose secret has this SHA-256, valid or not, and its account with its grants, in
+    /// one look at the database.
     ///
     /// A lookup may take longer the more leading bytes match. That reveals nothing of use: who
     /// can choose the leading bytes of a SHA-256 learns only bytes of a hash, never of a secret.
-    fn find(&self, hash: &[u8; 32]) -> Result<Option<Token>>;
+    fn find(&self, hash: &[u8; 32]) -> Result<Option<Credential>>;
 
-    /// Every token, valid or not, by id.
+    /// Every token but those of connected clients, valid or not, by id.
     fn all(&self) -> Result<Vec<Token>>;
+
+    /// Which of these tokens are valid: neither revoked nor expired, their account live.
+    fn valid(&self, ids: &[i64], now: Timestamp) -> Result<Vec<i64>>;
 
     /// False when there is no such token, or it was revoked before.
     fn revoke(&self, id: i64) -> Result<bool>;

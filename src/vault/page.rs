@@ -14,6 +14,7 @@ pub fn page(vault: &str, path: &VaultPath, text: &str) -> (Page, Note) {
         path: path.clone(),
         title: note.title.clone(),
         free: front.free,
+        members: front.members,
         labels: note.labels(),
         aliases: front.aliases.clone(),
         date: front.date,

@@ -19,6 +19,7 @@ use notewell::{
         revisions::{Actor, NewChange, Revision},
         sqlite::cards::SqliteCards,
         texts::Unread,
+        tokens::{NewToken, Power},
     },
     vault,
 };
@@ -175,13 +176,21 @@ fn a_token_is_found_by_the_hash_of_its_secret() {
     every_store(|store, _| {
         let tokens: &dyn Tokens = &*store.tokens;
         assert_eq!(tokens.find(&[1; 32]).unwrap(), None);
-        let made = tokens.create("ноутбук", Scope::Reader, &[1; 32], Some(Timestamp(9))).unwrap();
-        let other = tokens.create("携帯", Scope::Owner, &[2; 32], None).unwrap();
-        assert_eq!(tokens.find(&[1; 32]).unwrap(), Some(made.clone()));
-        assert!(tokens.create("again", Scope::Owner, &[1; 32], None).is_err(), "a hash is unique");
+        let new = |name: &str, scope, expires| NewToken {
+            name: name.to_owned(),
+            power: Power::Scope(scope),
+            audience: None,
+            connection: None,
+            expires,
+        };
+        let reader = new("ноутбук", Scope::Reader, Some(Timestamp(9)));
+        let made = tokens.create(&reader, &[1; 32]).unwrap();
+        let other = tokens.create(&new("携帯", Scope::Owner, None), &[2; 32]).unwrap();
+        assert_eq!(tokens.find(&[1; 32]).unwrap().unwrap().token, made);
+        assert!(tokens.create(&reader, &[1; 32]).is_err(), "a hash is unique");
         assert!(tokens.revoke(made.id).unwrap());
         assert!(!tokens.revoke(made.id).unwrap() && !tokens.revoke(999).unwrap());
-        let revoked = tokens.find(&[1; 32]).unwrap().unwrap();
+        let revoked = tokens.find(&[1; 32]).unwrap().unwrap().token;
         assert!(revoked.revoked.is_some() && !revoked.is_valid(Timestamp(0)));
         assert_eq!(tokens.all().unwrap(), [revoked, other]);
     });

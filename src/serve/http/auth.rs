@@ -36,9 +36,9 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
                 Err(Error::internal("could not check the token").with_source(error))
             });
             token.map(|token| {
-                let token = token?;
-                let identity = Identity::Token(token.id);
-                Some(Link { identity, ..Link::of(app.rights(token.caller())) })
+                let credential = token?;
+                let identity = Identity::Token(credential.token.id);
+                Some(Link { identity, ..Link::of(app.rights(credential.caller())) })
             })
         }
     };

@@ -31,9 +31,9 @@ async fn end_revoked(site: &Site) {
     if open.is_empty() {
         return;
     }
-    let app = site.hub.app.clone();
+    let (app, ids) = (site.hub.app.clone(), open.clone());
     // When the database does not answer, the next round asks again.
-    let Ok(Ok(valid)) = tokio::task::spawn_blocking(move || app.valid_tokens()).await else {
+    let Ok(Ok(valid)) = tokio::task::spawn_blocking(move || app.valid_tokens(&ids)).await else {
         return;
     };
     for token in open.into_iter().filter(|token| !valid.contains(token)) {

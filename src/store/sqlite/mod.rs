@@ -10,6 +10,7 @@ mod pages;
 mod reports;
 mod revisions;
 mod tokens;
+mod users;
 
 use std::{
     path::{Path, PathBuf},
@@ -33,6 +34,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0004_vault_state.sql"),
     include_str!("../../../migrations/sqlite/0005_library.sql"),
     include_str!("../../../migrations/sqlite/0006_revisions.sql"),
+    include_str!("../../../migrations/sqlite/0007_accounts.sql"),
+    include_str!("../../../migrations/sqlite/0008_oauth.sql"),
+    include_str!("../../../migrations/sqlite/0009_market.sql"),
 ];
 
 /// `notewell.db`.
