@@ -19,6 +19,8 @@ pub enum Code {
     InvalidParams,
     /// A limit of the configuration was reached: size, number, time or concurrency.
     Limit,
+    /// The caller's credit does not cover a paid call. The data names price, balance and shortfall.
+    Payment,
     /// The caller went away or cancelled the request.
     Cancelled,
     /// What the caller read has changed since. Nothing was done; the message shows what it is now.
@@ -42,6 +44,8 @@ impl Code {
         match self {
             Code::Parse => -32700,
             Code::InvalidRequest | Code::Limit | Code::Cancelled | Code::Conflict => -32600,
+            // Outside the range that the protocol reserves.
+            Code::Payment => 402,
             Code::NotFound => -32601,
             Code::InvalidParams => -32602,
             Code::Outside | Code::Storage | Code::Damaged | Code::Internal => -32603,
@@ -56,6 +60,7 @@ impl Code {
             Code::NotFound => "not_found",
             Code::InvalidParams => "invalid_params",
             Code::Limit => "limit",
+            Code::Payment => "payment",
             Code::Cancelled => "cancelled",
             Code::Conflict => "conflict",
             Code::Outside => "outside",
@@ -110,6 +115,11 @@ impl Error {
     /// A limit of the configuration was reached.
     pub fn limit(message: impl Into<String>) -> Self {
         Self::new(Code::Limit, message)
+    }
+
+    /// The caller's credit does not cover the call.
+    pub fn payment(message: impl Into<String>) -> Self {
+        Self::new(Code::Payment, message)
     }
 
     /// A failure outside: a model provider, a clone, a build.
