@@ -3,3 +3,5 @@
 
 pub mod http;
 pub mod mcp;
+#[allow(dead_code, reason = "the pages that use all of it are being added")]
+mod web;

@@ -30,6 +30,7 @@ use std::{
 
 use axum::{
     Router,
+    body::{Body, Bytes},
     extract::{Request, State},
     http::StatusCode,
     middleware::{self, Next},
@@ -49,8 +50,8 @@ use crate::{
 
 /// What every HTTP handler shares.
 #[derive(Clone)]
-struct Site {
-    hub: Arc<Hub>,
+pub(super) struct Site {
+    pub(super) hub: Arc<Hub>,
     guard: Arc<guard::Guard>,
     gate: Arc<Gate>,
     connections: Arc<Connections>,
@@ -96,6 +97,16 @@ impl Site {
             closing,
         }
     }
+
+    /// The link of a caller of whom nothing is known.
+    pub(super) fn stranger(&self) -> Link {
+        Link::of(self.hub.app.rights(Caller::Anonymous))
+    }
+}
+
+/// Reads the body of a posted form within the limits of its caller. The error is the answer.
+pub(super) async fn read_form(site: &Site, link: &Link, body: Body) -> Result<Bytes, Response> {
+    body::read(site, &gate::Visitor::of(link), body).await.map(|read| read.bytes)
 }
 
 fn router(site: Site) -> Router {
@@ -108,9 +119,11 @@ fn router(site: Site) -> Router {
         .route("/_system/sse", get(sse::open))
         .route("/_system/messages", post(sse::message))
         .route("/metrics", get(health::metrics))
+        .merge(super::web::pages())
         .fallback(pages::show)
         .layer(limit())
         .layer(middleware::from_fn_with_state(site.clone(), auth::identify))
+        .merge(super::web::files().layer(limit()))
         .route("/readyz", get(health::ready).layer(limit()))
         .route("/healthz", get(health::alive))
         .layer(middleware::from_fn_with_state(site.clone(), guard::check))

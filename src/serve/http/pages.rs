@@ -21,7 +21,7 @@ pub async fn show(
     method: Method,
     uri: Uri,
 ) -> Response {
-    if method != Method::GET || uri.path() == "/" {
+    if method != Method::GET {
         return nothing();
     }
     let permit = match site.hub.permit(&link.rights).await {

@@ -1,0 +1,129 @@
+//! Errors as pages: what happened, and what to do.
+
+use askama::Template;
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+use super::{Audience, Html, Shell, Visit};
+use crate::{
+    domain::{Code, Error},
+    telemetry,
+};
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    shell: Shell,
+    heading: &'static str,
+    message: String,
+    remedy: &'static str,
+    incident: Option<String>,
+    sign_in: bool,
+}
+
+/// The page of an error.
+pub fn page(visit: &Visit, error: Error) -> Response {
+    let (status, heading, remedy) = match error.code {
+        Code::Parse | Code::InvalidRequest | Code::InvalidParams => {
+            (StatusCode::BAD_REQUEST, "That did not work", "Go back, change it, and try again.")
+        }
+        Code::NotFound => (
+            StatusCode::NOT_FOUND,
+            "Page not found",
+            "It may have been moved or removed, or it is not shared with you. Search finds what is here for you.",
+        ),
+        Code::Limit => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "Too much at once",
+            "Wait a moment, then reload this page.",
+        ),
+        Code::Conflict => (
+            StatusCode::CONFLICT,
+            "Somebody changed this meanwhile",
+            "Nothing was saved. Look at the current version, then make your change again.",
+        ),
+        Code::Storage => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The library cannot be used at the moment",
+            "Nothing was lost. Try again in a moment.",
+        ),
+        _ => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong here",
+            "Nothing that was saved is lost. Try again; if it happens again, the log says more.",
+        ),
+    };
+    let (message, incident) = match error.code {
+        Code::Internal => {
+            let incident = error.incident().map(str::to_owned).unwrap_or_else(|| {
+                let incident = telemetry::incident();
+                tracing::error!(incident = %incident, error = ?error, "a page failed");
+                incident
+            });
+            ("The page could not be made.".to_owned(), Some(incident))
+        }
+        _ => (sentence(error.plain()), None),
+    };
+    let mut response = respond(visit, status, heading, message, remedy, incident);
+    if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        let seconds =
+            error.data.as_ref().and_then(|data| data.get("retry_after_seconds")?.as_u64());
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.unwrap_or(1)));
+    }
+    response
+}
+
+/// The answer to somebody who may not see a page: a visitor is asked to sign in, anybody else
+/// reads that it is not for them.
+pub fn forbidden(visit: &Visit) -> Response {
+    respond(
+        visit,
+        StatusCode::FORBIDDEN,
+        "Not for this account",
+        "This page is for people with more rights than you have here.".to_owned(),
+        "Sign in with another account, or ask the owner of this library for access.",
+        None,
+    )
+}
+
+fn respond(
+    visit: &Visit,
+    status: StatusCode,
+    heading: &'static str,
+    message: String,
+    remedy: &'static str,
+    incident: Option<String>,
+) -> Response {
+    let sign_in =
+        !visit.is_known() && matches!(status, StatusCode::FORBIDDEN | StatusCode::NOT_FOUND);
+    let page = ErrorPage { shell: visit.shell(), heading, message, remedy, incident, sign_in };
+    match Html::of(&page, Audience::Caller) {
+        Ok(html) => html.with_status(status).answer(&visit.headers),
+        Err(error) => {
+            tracing::error!(?error, "could not render the page of an error");
+            (status, heading).into_response()
+        }
+    }
+}
+
+/// A message as a sentence: a capital letter and a full stop.
+pub fn sentence(message: &str) -> String {
+    let mut letters = message.trim().chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let stop = if message.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_becomes_a_sentence() {
+        assert_eq!(sentence("path `x` is empty"), "Path `x` is empty.");
+        assert_eq!(sentence("ёж."), "Ёж.");
+        assert_eq!(sentence(""), ".");
+    }
+}

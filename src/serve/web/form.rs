@@ -1,0 +1,120 @@
+//! Forms that change something. Only our own pages may post them.
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, header},
+    response::Response,
+};
+
+use super::{Visit, errors};
+use crate::{
+    domain::{Error, Result},
+    serve::http::{Site, read_form},
+};
+
+/// A posted form and the request that carried it.
+pub struct Form {
+    /// The request.
+    pub visit: Visit,
+    fields: Vec<(String, String)>,
+}
+
+impl Form {
+    /// A field as it was sent; empty when there is none.
+    pub fn field(&self, name: &str) -> &str {
+        self.fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    /// A field without spaces around it, unless it is blank.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        Some(self.field(name).trim()).filter(|value| !value.is_empty())
+    }
+
+    /// Every value of a field that may be sent several times.
+    pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+        self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Where the form asks to go afterwards, if that is an address of this site.
+    pub fn back(&self) -> &str {
+        let back = self.field("back");
+        if is_local(back) { back } else { "/" }
+    }
+}
+
+/// Whether an address is a path of this site: one slash at its start, and nothing that a browser
+/// could read as another host.
+pub fn is_local(address: &str) -> bool {
+    let plain = !address.contains('\\') && !address.chars().any(char::is_control);
+    plain && address.starts_with('/') && !address.starts_with("//")
+}
+
+impl FromRequest<Site> for Form {
+    type Rejection = Response;
+
+    async fn from_request(request: Request<Body>, site: &Site) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let visit = match Visit::from_request_parts(&mut parts, site).await {
+            Ok(visit) => visit,
+            Err(never) => match never {},
+        };
+        if let Err(error) = from_our_page(&parts.headers) {
+            return Err(errors::page(&visit, error));
+        }
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
+            let error = Error::invalid_request("this address takes a form; open its page first");
+            return Err(errors::page(&visit, error));
+        }
+        let bytes = read_form(site, &visit.link, body).await?;
+        let fields = url::form_urlencoded::parse(&bytes).into_owned().collect();
+        Ok(Self { visit, fields })
+    }
+}
+
+/// Refuses a form that another site's page posted. A browser says where a request comes from with
+/// `Sec-Fetch-Site`; an older one sends `Origin`, which the guard has compared with our own.
+pub fn from_our_page(headers: &HeaderMap) -> Result<()> {
+    let ours = match headers.get("sec-fetch-site") {
+        Some(from) => from == "same-origin",
+        None => headers.contains_key(header::ORIGIN),
+    };
+    match ours {
+        true => Ok(()),
+        false => Err(Error::invalid_request(
+            "this form was not sent from a page of this site; open the page here and send it again",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_site_are_local() {
+        for good in ["/", "/n/3#c2", "/?q=a//b"] {
+            assert!(is_local(good), "{good}");
+        }
+        for bad in ["", "//evil.example", "/\\evil.example", "https://evil.example", "a", "/\t/a"] {
+            assert!(!is_local(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_refused() {
+        let headers = |pairs: &[(&'static str, &'static str)]| {
+            pairs
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+                .collect::<HeaderMap>()
+        };
+        assert!(from_our_page(&headers(&[("sec-fetch-site", "same-origin")])).is_ok());
+        assert!(from_our_page(&headers(&[("origin", "http://localhost:7717")])).is_ok());
+        for from in ["cross-site", "same-site", "none"] {
+            assert!(from_our_page(&headers(&[("sec-fetch-site", from), ("origin", "x")])).is_err());
+        }
+        assert!(from_our_page(&HeaderMap::new()).is_err());
+    }
+}
