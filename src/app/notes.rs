@@ -238,7 +238,8 @@ impl App {
         }
         let file = self.sources.page_text(&row)?;
         // Read now, not as of the last look: its rights count as they are now, too.
-        let (page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
+        let (mut page, note) = vault::page(&row.vault, &row.facts.page.path, &file.text);
+        page.author = row.authorship.author_of(page.author);
         if !rights.sees(&page) {
             return Ok(None);
         }

@@ -77,7 +77,8 @@ impl Sources {
         let path = &row.facts.page.path;
         match self.store.texts.read(&row.vault, path)? {
             Ok(file) => {
-                let (page, note) = parse_page(&row.vault, path, &file.text);
+                let (mut page, note) = parse_page(&row.vault, path, &file.text);
+                page.author = row.authorship.author_of(page.author);
                 Ok(with_chunks(page, &note))
             }
             Err(Unread::Unreadable(_) | Unread::Absent) => {

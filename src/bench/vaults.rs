@@ -51,7 +51,8 @@ pub fn run(original: &Path, bar: &dyn Progress, folder: &TempDir) -> Result<Repo
     report.megabytes("database and index on disk", Some(process::size(&data)), Goal::None);
 
     let mut config = config(&data, EmbedProvider::None);
-    config.vault = vec![Vault { name: String::new(), path: notes.clone(), poll: false }];
+    config.vault =
+        vec![Vault { name: String::new(), path: notes.clone(), poll: false, author: None }];
     let mut restarts = Vec::new();
     for number in 0..RESTARTS {
         bar.report(number as u64, Some(RESTARTS as u64), "restarting");

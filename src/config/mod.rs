@@ -120,6 +120,7 @@ impl Config {
             name: String::new(),
             path: expand_home(path),
             poll: false,
+            author: None,
         }));
         config.finish()
     }
@@ -198,7 +199,7 @@ impl Config {
             self.llm.model = model;
         }
         if let Some(vault) = env_path("NOTEWELL_VAULT") {
-            self.vault.push(Vault { name: String::new(), path: vault, poll: false });
+            self.vault.push(Vault { name: String::new(), path: vault, poll: false, author: None });
         }
         Ok(())
     }

@@ -45,6 +45,14 @@ pub struct Vault {
     /// Look for changes by reading the folder, where the file system sends no events.
     #[serde(default)]
     pub poll: bool,
+    /// The user whose pages these are; empty: each page says it. `None`, for a vault that a flag
+    /// names: as it was.
+    #[serde(default = "says_page")]
+    pub author: Option<String>,
+}
+
+fn says_page() -> Option<String> {
+    Some(String::new())
 }
 
 /// `[write]`: what agents may write to notes.

@@ -9,6 +9,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use super::{
     Timestamp,
     error::{Error, Result},
+    money::Price,
 };
 
 /// Where a page stands in its vault: relative, `/` between its parts, NFC. A value of this type
@@ -140,8 +141,18 @@ pub struct Page {
     pub lang: Option<String>,
     /// `author` of the frontmatter.
     pub author: Option<String>,
-    /// `price` of the frontmatter.
-    pub price: Option<f64>,
+    /// `price` of the frontmatter as it is written; empty when it cannot be read.
+    #[serde(default, deserialize_with = "price_text")]
+    pub price: Option<String>,
+    /// Calls of the method that each buyer has for trying (`price_free`).
+    #[serde(default)]
+    pub price_free: u32,
+    /// What buyers read of the method (`market_description`).
+    #[serde(default)]
+    pub market_description: Option<String>,
+    /// An example that buyers read (`market_example`).
+    #[serde(default)]
+    pub market_example: Option<String>,
     /// The tool this page is (`mcp_method`).
     pub method: Option<String>,
     /// What that tool says of itself (`mcp_description`).
@@ -157,6 +168,18 @@ pub struct Page {
 }
 
 impl Page {
+    /// Whether calls of this page cost money. Others than the owner and the author may call such a
+    /// page and not read it. Also true where the price cannot be read: then nobody else can call it.
+    pub fn is_priced(&self) -> bool {
+        self.method.is_some() && self.price.is_some()
+    }
+
+    /// What a call of this page costs. `None` where it costs nothing, and where the price cannot be
+    /// read.
+    pub fn price(&self) -> Option<Price> {
+        self.is_priced().then(|| Price::parse(self.price.as_deref()?).ok()).flatten()
+    }
+
     /// What the frontmatter says, beside the title and who may read it: the properties that people
     /// give their notes.
     pub fn properties(&self) -> Map<String, Value> {
@@ -168,12 +191,27 @@ impl Page {
             ("aliases", list(&self.aliases)),
             ("author", text(&self.author)),
             ("lang", text(&self.lang)),
-            ("price", self.price.map(Value::from)),
+            // A number, so that it can be compared in a search; nothing is charged from it.
+            (
+                "price",
+                self.price.as_deref().and_then(|text| text.parse::<f64>().ok()).map(Value::from),
+            ),
         ];
         let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         let others = self.extra.iter().filter(|(_, value)| !value.is_null());
         known.chain(others.map(|(name, value)| (name.clone(), value.clone()))).collect()
     }
+}
+
+/// Earlier versions kept the price as a number.
+fn price_text<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<String>, D::Error> {
+    Ok(match Option::<Value>::deserialize(deserializer)? {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text),
+        Some(other) => Some(other.to_string()),
+    })
 }
 
 /// A day without its midnight.

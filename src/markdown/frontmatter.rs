@@ -5,7 +5,10 @@ use std::{collections::HashSet, ops::Range};
 
 use serde_json::{Map, Value};
 
-use crate::domain::Timestamp;
+use crate::domain::{
+    Error, Timestamp,
+    money::{Money, Price},
+};
 
 /// Where the block and the body of a text stand, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +66,14 @@ pub struct Frontmatter {
     pub lang: Option<String>,
     /// `author`.
     pub author: Option<String>,
-    /// `price`.
-    pub price: Option<f64>,
+    /// `price` as it is written; empty when it is no amount. A price of zero is none.
+    pub price: Option<String>,
+    /// `price_free`.
+    pub price_free: u32,
+    /// `market_description`.
+    pub market_description: Option<String>,
+    /// `market_example`.
+    pub market_example: Option<String>,
     /// `mcp_method`.
     pub method: Option<String>,
     /// `mcp_description`.
@@ -110,8 +119,13 @@ pub fn parse(yaml: &str) -> Frontmatter {
             return front;
         }
     };
+    let names_method = fields.contains_key("mcp_method");
     for (key, value) in fields {
         front.take(yaml, key, value);
+    }
+    if names_method && front.price.is_some() {
+        // It was meant to be sold: a name that cannot be read does not make it free to read.
+        front.method.get_or_insert_default();
     }
     front
 }
@@ -178,14 +192,21 @@ impl Frontmatter {
                 Value::Null => None,
                 _ => Some("`true` or `false`"),
             },
-            "price" => match number(&value) {
-                Some(price) if price.is_finite() && price >= 0.0 => {
-                    self.price = Some(price);
+            "price" => return self.take_price(yaml, &value),
+            "price_free" => match value.as_u64().and_then(|calls| u32::try_from(calls).ok()) {
+                Some(calls) => {
+                    self.price_free = calls;
                     None
                 }
-                _ if value.is_null() => None,
-                _ => Some("a number from 0 up, such as `0.01`"),
+                None if value.is_null() => None,
+                None => Some("a whole number of calls, such as `3`"),
             },
+            "market_description" => {
+                self.text(yaml, &key, &value, |front, text| front.market_description = Some(text))
+            }
+            "market_example" => {
+                self.text(yaml, &key, &value, |front, text| front.market_example = Some(text))
+            }
             "date" => match date(&value) {
                 Some(date) => {
                     self.date = Some(date);
@@ -232,6 +253,31 @@ impl Frontmatter {
         }
     }
 
+    /// A price that cannot be read is still a price: its page is sold to nobody and free for nobody.
+    fn take_price(&mut self, yaml: &str, value: &Value) {
+        // A number of YAML is a float by now, so its text counts.
+        let text = match value {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(number) => {
+                written(yaml, "price").or_else(|| number.as_u64().map(|number| number.to_string()))
+            }
+            _ => None,
+        };
+        let problem = match text.as_deref().map(Money::parse) {
+            Some(Ok(Money::ZERO)) => return,
+            Some(Ok(amount)) => Price::new(amount).err(),
+            Some(Err(error)) => Some(error),
+            None => Some(Error::invalid_params("it is no decimal number such as `0.01`")),
+        };
+        if let Some(problem) = &problem {
+            self.problems.push(format!(
+                "the field `price` of the frontmatter cannot be read: {}; until it can, the page is sold to nobody and only you can read it",
+                problem.plain()
+            ));
+        }
+        self.price = Some(text.filter(|_| problem.is_none()).unwrap_or_default());
+    }
+
     /// A word or a sentence. A number is taken as it is written: `1.10` stays `1.10`.
     fn text(
         &mut self,
@@ -262,14 +308,6 @@ pub fn add_labels<'a>(labels: &mut Vec<String>, more: impl IntoIterator<Item = &
         if !label.is_empty() && known.insert(label.to_lowercase()) {
             labels.push(label.to_owned());
         }
-    }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
-        _ => None,
     }
 }
 
@@ -313,9 +351,13 @@ fn words(value: &Value, separator: impl Fn(char) -> bool) -> Option<Vec<String>>
 
 /// The scalar of a top-level field, as the author typed it.
 fn written(yaml: &str, key: &str) -> Option<String> {
-    let line =
-        yaml.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?;
-    let line = line.split(" #").next().unwrap_or(line).trim();
+    let keys = [key.to_owned(), format!("\"{key}\""), format!("'{key}'")];
+    let after = |line: &'_ str| {
+        let rest = keys.iter().find_map(|key| line.strip_prefix(key.as_str()))?;
+        Some(rest.trim_start().strip_prefix(':')?.to_owned())
+    };
+    let line = yaml.lines().find_map(after)?;
+    let line = line.split(" #").next().unwrap_or(&line).trim();
     (!line.is_empty()).then(|| line.to_owned())
 }
 
@@ -361,7 +403,7 @@ mod tests {
         assert_eq!(front.date, Timestamp::parse("2025-01-31"));
         assert_eq!(front.lang.as_deref(), Some("ru"));
         assert_eq!(front.author.as_deref(), Some("Анна"));
-        assert_eq!(front.price, Some(0.01));
+        assert_eq!(front.price.as_deref(), Some("0.01"));
         assert_eq!(front.method.as_deref(), Some("sleep"));
         assert_eq!(front.arguments["hours"], "сколько часов");
         assert_eq!(front.search, Some(false));
@@ -383,6 +425,53 @@ mod tests {
     fn a_number_keeps_its_spelling_as_a_title() {
         assert_eq!(front("---\ntitle: 1.10\n---\n").title.as_deref(), Some("1.10"));
         assert_eq!(front("---\ntitle: 007 # agent\n---\n").title.as_deref(), Some("007"));
+    }
+
+    #[test]
+    fn a_price_is_its_text_and_never_a_float() {
+        let price = |line: &str| front(&format!("---\n{line}\nmcp_method: m\n---\n"));
+        for (line, text) in [
+            ("price: 0.1", "0.1"),
+            ("price: 0.10 # a call", "0.10"),
+            ("price: '0.01'", "0.01"),
+            ("\"price\": 0.000001", "0.000001"),
+            ("price: 2", "2"),
+        ] {
+            let front = price(line);
+            assert_eq!(front.price.as_deref(), Some(text), "{line}");
+            assert!(front.problems.is_empty(), "{line}: {:?}", front.problems);
+        }
+        for line in ["price: 0", "price: 0.00", "title: x"] {
+            assert_eq!(price(line).price, None, "{line}");
+        }
+        let flow = front("---\n{ price: 0.1, mcp_method: m }\n---\n");
+        assert_eq!(flow.price.as_deref(), Some(""), "the text of a number is not at hand");
+    }
+
+    #[test]
+    fn a_price_that_cannot_be_read_is_still_a_price() {
+        for line in
+            ["dear", "1e-2", ".5", "-1", "0.0000001", "99999999", "[1]", "true", "1,50", "", "~"]
+        {
+            let front = front(&format!("---\nprice: {line}\nmcp_method: m\nfree: true\n---\n"));
+            assert_eq!(front.price.as_deref(), Some(""), "{line}");
+            assert_eq!(front.problems.len(), 1, "{line}: {:?}", front.problems);
+        }
+        let unnamed = front("---\nprice: 1\nmcp_method: [a]\n---\n");
+        assert_eq!(unnamed.method.as_deref(), Some(""));
+        assert_eq!(front("---\nprice: 1\n---\n").method, None);
+    }
+
+    #[test]
+    fn what_buyers_read_is_text() {
+        let front = front(
+            "---\nprice_free: 3\nmarket_description: Разбор кода\nmarket_example: コードの例\n---\n",
+        );
+        assert_eq!(front.price_free, 3);
+        assert_eq!(front.market_description.as_deref(), Some("Разбор кода"));
+        assert_eq!(front.market_example.as_deref(), Some("コードの例"));
+        let wrong = parse("price_free: some\n");
+        assert_eq!((wrong.price_free, wrong.problems.len()), (0, 1));
     }
 
     #[test]

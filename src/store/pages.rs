@@ -21,6 +21,31 @@ pub struct VaultRow {
     pub seen: Option<Timestamp>,
     /// Why it could not be read at the last look. Its notes stay in the library meanwhile.
     pub problem: Option<VaultProblem>,
+    /// Whose pages it holds.
+    pub authorship: Authorship,
+}
+
+/// Who decides which author a page of a vault has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Authorship {
+    /// The page, with `author` in its frontmatter.
+    #[default]
+    Frontmatter,
+    /// Nobody: its pages have no author.
+    Nobody,
+    /// The vault: every page is this user's, whatever it says.
+    Vault(String),
+}
+
+impl Authorship {
+    /// The author of a page that names this one.
+    pub fn author_of(&self, written: Option<String>) -> Option<String> {
+        match self {
+            Self::Frontmatter => written,
+            Self::Nobody => None,
+            Self::Vault(author) => Some(author.clone()),
+        }
+    }
 }
 
 /// Why a vault was not read.
@@ -61,8 +86,10 @@ pub struct PageRow {
     pub mtime_ns: i64,
     /// SHA-256 of the text.
     pub hash: [u8; 32],
-    /// What the page says of itself.
+    /// What the page says of itself, with the author that its vault allows.
     pub facts: Facts,
+    /// Who decides on its author.
+    pub authorship: Authorship,
 }
 
 /// What a page says of itself and where it links to, as of its last reading.
@@ -124,6 +151,10 @@ pub trait Pages: Send + Sync {
 
     /// Forgets a vault; its pages leave the library, its texts stay where they are.
     fn remove_vault(&self, name: &str) -> Result<bool>;
+
+    /// Sets whose pages a vault holds. A change is logged for every page of the vault, so that
+    /// derived state follows.
+    fn set_authorship(&self, vault: &str, authorship: &Authorship) -> Result<()>;
 
     /// Records a look that read the vault.
     fn mark_seen(&self, vault: &str, when: Timestamp) -> Result<()>;

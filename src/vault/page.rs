@@ -9,7 +9,7 @@ use crate::{
 pub fn page(vault: &str, path: &VaultPath, text: &str) -> (Page, Note) {
     let note = Note::parse(text, path.stem());
     let front = &note.front;
-    let page = Page {
+    let mut page = Page {
         vault: vault.to_owned(),
         path: path.clone(),
         title: note.title.clone(),
@@ -20,7 +20,10 @@ pub fn page(vault: &str, path: &VaultPath, text: &str) -> (Page, Note) {
         date: front.date,
         lang: front.lang.clone(),
         author: front.author.clone(),
-        price: front.price,
+        price: front.price.clone(),
+        price_free: front.price_free,
+        market_description: front.market_description.clone(),
+        market_example: front.market_example.clone(),
         method: front.method.clone(),
         description: front.description.clone(),
         arguments: front.arguments.clone(),
@@ -28,6 +31,10 @@ pub fn page(vault: &str, path: &VaultPath, text: &str) -> (Page, Note) {
         extra: front.extra.clone(),
         problems: front.problems.clone(),
     };
+    if page.is_priced() {
+        // Calls are sold, and the text is what is sold.
+        (page.free, page.members) = (false, false);
+    }
     (page, note)
 }
 
@@ -46,6 +53,17 @@ mod tests {
         assert!(!hidden.searchable);
         let (silent, _) = page("v", &path, "---\nsearch: false\n---\nx");
         assert!(!silent.searchable);
+        let sold = "---\nfree: true\naccess: members\nmcp_method: m\nprice: 0.1\n---\nx";
+        let (sold, _) = page("v", &path, sold);
+        assert!(sold.is_priced() && !sold.free && !sold.members);
+        assert_eq!(sold.price().unwrap().to_string(), "0.10");
+        let (unread, _) = page("v", &path, "---\nfree: true\nmcp_method: m\nprice: dear\n---\nx");
+        assert!(unread.is_priced() && !unread.free && unread.price().is_none());
+        let (kept, _) = page("v", &path, "---\nfree: true\nprice: 20\n---\nA lamp.");
+        assert!(!kept.is_priced() && kept.free, "a price without a method is a property");
+        let mut old = serde_json::to_value(&sold).unwrap();
+        old["price"] = serde_json::json!(0.1);
+        assert_eq!(serde_json::from_value::<Page>(old).unwrap(), sold);
         let json = serde_json::to_string(&read).unwrap();
         assert_eq!(serde_json::from_str::<Page>(&json).unwrap(), read);
     }

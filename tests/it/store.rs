@@ -14,7 +14,7 @@ use notewell::{
         bookmarks::{Filed, Put, Window},
         cards::{CardQuery, Flag, Images, Imported, Occupancy},
         jsonl::JsonlPrompts,
-        pages::{Facts, NewPage, PageChange, VaultProblem},
+        pages::{Authorship, Facts, NewPage, PageChange, VaultProblem},
         reports::StoredReport,
         revisions::{Actor, NewChange, Revision},
         sqlite::cards::SqliteCards,
@@ -139,6 +139,33 @@ fn pages_come_change_move_and_go() {
         assert!(!pages.remove_vault("v").unwrap());
         assert!(pages.list(None, 10, false).unwrap().is_empty());
         assert_eq!(store.items.count(Some(Kind::Page)).unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_vault_decides_who_its_authors_are() {
+    every_store(|store, _| {
+        let pages: &dyn Pages = &*store.pages;
+        pages.add_vault("v", "somewhere", false).unwrap();
+        let written = page("a.md", "---\nauthor: Анна\n---\n", 1);
+        pages.apply(&[PageChange::Put { pid: None, page: written }]).unwrap();
+        let author = || pages.find("v", "a.md").unwrap().unwrap().facts.page.author;
+        assert_eq!(author().as_deref(), Some("Анна"));
+        for (authorship, expected) in [
+            (Authorship::Vault("mira".into()), Some("mira")),
+            (Authorship::Nobody, None),
+            (Authorship::Frontmatter, Some("Анна")),
+        ] {
+            let head = store.items.head().unwrap();
+            pages.set_authorship("v", &authorship).unwrap();
+            assert_eq!(author().as_deref(), expected);
+            assert_eq!(pages.vaults().unwrap()[0].authorship, authorship);
+            assert_eq!(store.items.changes(head, 10).unwrap().len(), 1, "derived state follows");
+            // The same again is no change.
+            let head = store.items.head().unwrap();
+            pages.set_authorship("v", &authorship).unwrap();
+            assert_eq!(store.items.head().unwrap(), head);
+        }
     });
 }
 

@@ -128,7 +128,7 @@ fn pages_of_our_own_vault_say_what_they_are() {
     assert_eq!(home.labels, ["start", "garden/map", "garden/water"]);
     let (method, _) = page("guides/review.md");
     assert_eq!(method.method.as_deref(), Some("code-review"));
-    assert_eq!(method.price, Some(0.01));
+    assert_eq!(method.price.as_deref(), Some("0.01"));
     let (broken, note) = page("Сад/сломано.md");
     assert_eq!((broken.problems.len(), broken.free), (1, false));
     assert!(note.plain().contains("Незакрытая скобка"));

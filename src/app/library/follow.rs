@@ -133,6 +133,7 @@ mod tests {
         let (page, note) = vault::page("v", &path, text);
         let links = note.links().iter().filter_map(|link| link.target()).map(|to| to.path);
         PageRow {
+            authorship: crate::store::pages::Authorship::Frontmatter,
             pid: Pid(pid),
             vault: "v".into(),
             path: path.as_str().into(),

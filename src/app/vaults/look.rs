@@ -200,7 +200,17 @@ impl Sources {
             match fate {
                 Fate::Same { pid, seen, touched } => {
                     let path = files[seen].path.as_str();
-                    if fresh.contains_key(path) {
+                    if let Some(page) = fresh.get(path) {
+                        // The text is the same, and this version may read it differently.
+                        if look
+                            .known
+                            .iter()
+                            .any(|known| known.pid == pid && says_other(known, page))
+                        {
+                            let page = self.take(row, &mut fresh, &files[seen])?;
+                            changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
+                            continue;
+                        }
                         self.parsed.forget(&row.name, path);
                     }
                     if touched {
@@ -296,6 +306,13 @@ fn known_pages(rows: &[PageRow]) -> Vec<Known<'_>> {
             hash: page.hash,
         })
         .collect()
+}
+
+/// Whether a page says something else than what is known of it.
+fn says_other(known: &PageRow, read: &NewPage) -> bool {
+    let mut page = read.facts.page.clone();
+    page.author = known.authorship.author_of(page.author.take());
+    page != known.facts.page
 }
 
 fn seen(file: &Found, hash: Option<[u8; 32]>) -> Seen<'_> {

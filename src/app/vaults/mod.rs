@@ -15,8 +15,8 @@ use super::{
     sources::Sources,
 };
 use crate::{
-    domain::{Error, Kind, Result},
-    store::pages::{PageRow, VaultProblem, VaultRow},
+    domain::{Error, Kind, Result, UserName},
+    store::pages::{Authorship, PageRow, VaultProblem, VaultRow},
     vault::TextFile,
 };
 
@@ -28,10 +28,16 @@ impl Sources {
     /// Remembers the vaults of the config and the flags, and gives all that this library has.
     pub fn register_vaults(&self) -> Result<Vec<VaultRow>> {
         for wanted in &self.config.vault {
-            if let Err(error) = self.add_vault(&wanted.path, Some(&wanted.name), wanted.poll)
-                && !self.is_known_root(&wanted.path)?
-            {
-                return Err(error);
+            let vault = match self.add_vault(&wanted.path, Some(&wanted.name), wanted.poll) {
+                Ok(vault) => vault,
+                Err(error) => match self.known_root(&wanted.path)? {
+                    Some(vault) => vault,
+                    None => return Err(error),
+                },
+            };
+            if let Some(author) = &wanted.author {
+                let authorship = self.authorship(author)?;
+                self.store.pages.set_authorship(&vault.name, &authorship)?;
             }
         }
         let mut vaults = self.store.pages.vaults()?;
@@ -40,14 +46,22 @@ impl Sources {
         Ok(vaults)
     }
 
-    /// Whether a folder that cannot be opened now is a vault of this library.
-    fn is_known_root(&self, folder: &Path) -> Result<bool> {
-        let Ok(folder) = std::path::absolute(folder) else { return Ok(false) };
+    /// Who decides on the authors of a vault whose `author` the config gives.
+    fn authorship(&self, author: &str) -> Result<Authorship> {
+        Ok(match author.trim() {
+            "" => Authorship::Frontmatter,
+            name => Authorship::Vault(UserName::new(name)?.as_str().to_owned()),
+        })
+    }
+
+    /// The vault of a folder that cannot be opened now.
+    fn known_root(&self, folder: &Path) -> Result<Option<VaultRow>> {
+        let Ok(folder) = std::path::absolute(folder) else { return Ok(None) };
         // The folders above may be reached through symbolic links.
         let real = folder.parent().and_then(|above| above.canonicalize().ok());
         let real = real.zip(folder.file_name()).map(|(above, name)| above.join(name));
-        let vaults = self.store.pages.vaults()?;
-        Ok(vaults.iter().any(|row| row.folder() == folder || Some(row.folder()) == real.as_deref()))
+        let mut vaults = self.store.pages.vaults()?.into_iter();
+        Ok(vaults.find(|row| row.folder() == folder || Some(row.folder()) == real.as_deref()))
     }
 
     /// Remembers a folder from now on.

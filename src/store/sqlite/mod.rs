@@ -37,6 +37,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0007_accounts.sql"),
     include_str!("../../../migrations/sqlite/0008_oauth.sql"),
     include_str!("../../../migrations/sqlite/0009_market.sql"),
+    include_str!("../../../migrations/sqlite/0010_authors.sql"),
 ];
 
 /// `notewell.db`.

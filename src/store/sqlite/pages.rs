@@ -10,14 +10,17 @@ use crate::{
     domain::{Kind, Pid, Result, Timestamp},
     store::{
         items::Synced,
-        pages::{NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow},
+        pages::{
+            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow,
+        },
     },
 };
 
 /// How [`VaultProblem::Empty`] is written.
 const EMPTY: &str = "empty";
-const VAULT: &str = "name, root, poll, seen, problem";
-const COLUMNS: &str = "p.pid, p.vault, p.path, p.size, p.mtime_ns, p.hash, p.facts";
+const VAULT: &str = "name, root, poll, seen, problem, author";
+const COLUMNS: &str = "p.pid, p.vault, p.path, p.size, p.mtime_ns, p.hash, p.facts,
+    (SELECT v.author FROM vaults v WHERE v.name = p.vault)";
 
 impl Pages for Sqlite {
     fn vaults(&self) -> Result<Vec<VaultRow>> {
@@ -61,6 +64,30 @@ impl Pages for Sqlite {
             }
             tx.execute("DELETE FROM skipped WHERE vault = ?1", [name])?;
             Ok(tx.execute("DELETE FROM vaults WHERE name = ?1", [name])? == 1)
+        })
+    }
+
+    fn set_authorship(&self, vault: &str, authorship: &Authorship) -> Result<()> {
+        let author = match authorship {
+            Authorship::Frontmatter => None,
+            Authorship::Nobody => Some(""),
+            Authorship::Vault(author) => Some(author.as_str()),
+        };
+        let known: Option<Option<String>> = self.read(|db| {
+            db.prepare_cached("SELECT author FROM vaults WHERE name = ?1")?
+                .query_row([vault], |row| row.get(0))
+                .optional()
+        })?;
+        if known.as_ref().is_none_or(|known| known.as_deref() == author) {
+            return Ok(());
+        }
+        self.write(|tx| {
+            tx.execute("UPDATE vaults SET author = ?2 WHERE name = ?1", params![vault, author])?;
+            let pids: Vec<i64> = tx
+                .prepare("SELECT pid FROM pages WHERE vault = ?1 ORDER BY pid")?
+                .query_map([vault], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            pids.into_iter().try_for_each(|pid| log(tx, Pid(pid)))
         })
     }
 
@@ -350,10 +377,24 @@ fn vault(row: &Row<'_>) -> rusqlite::Result<VaultRow> {
             EMPTY => VaultProblem::Empty,
             _ => VaultProblem::Unreadable(text),
         }),
+        authorship: authorship(row.get(5)?),
     })
 }
 
+fn authorship(author: Option<String>) -> Authorship {
+    match author {
+        None => Authorship::Frontmatter,
+        Some(author) if author.is_empty() => Authorship::Nobody,
+        Some(author) => Authorship::Vault(author),
+    }
+}
+
 fn page(row: &Row<'_>) -> rusqlite::Result<PageRow> {
+    let authorship = authorship(row.get(7)?);
+    let mut facts: Facts = serde_json::from_str(&row.get::<_, String>(6)?).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(6, Type::Text, Box::new(error))
+    })?;
+    facts.page.author = authorship.author_of(facts.page.author.take());
     Ok(PageRow {
         pid: Pid(row.get(0)?),
         vault: row.get(1)?,
@@ -361,8 +402,7 @@ fn page(row: &Row<'_>) -> rusqlite::Result<PageRow> {
         size: row.get::<_, i64>(3)? as u64,
         mtime_ns: row.get(4)?,
         hash: row.get(5)?,
-        facts: serde_json::from_str(&row.get::<_, String>(6)?).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(6, Type::Text, Box::new(error))
-        })?,
+        facts,
+        authorship,
     })
 }
