@@ -1,5 +1,6 @@
 //! The composition root, and the use cases that touch two rooms or more: one file per noun.
 
+pub mod accounts;
 mod ask;
 pub mod bookmarks;
 pub mod cards;
@@ -81,6 +82,8 @@ pub struct App {
     pub events: Events,
     /// What was changed, with the way back.
     pub journal: history::Journal,
+    /// Sign-in, and what slows down guessing.
+    accounts: accounts::Accounts,
     /// Repositories that are being verified.
     verifications: oss::Verifications,
     embedder: Option<Arc<dyn Embedder>>,
@@ -145,6 +148,7 @@ impl App {
             engine,
             events: Events::default(),
             journal,
+            accounts: accounts::Accounts::default(),
             verifications,
             embedder,
             provider,

@@ -22,22 +22,22 @@ impl App {
         scope: Scope,
         expires: Option<Timestamp>,
     ) -> Result<(Token, String)> {
-        if name.trim().is_empty() || name.chars().count() > 100 {
-            return Err(Error::invalid_params("a token's name has 1 to 100 characters"));
-        }
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| {
-            Error::internal(format!("the system gave no random numbers: {error}"))
-        })?;
-        let secret =
-            format!("{PREFIX}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes));
-        let token = NewToken {
-            name: name.trim().to_owned(),
+        self.add_token(NewToken {
+            name: name.to_owned(),
             power: Power::Scope(scope),
             audience: None,
             connection: None,
             expires,
-        };
+        })
+    }
+
+    /// Adds a token with a new secret.
+    pub(super) fn add_token(&self, mut token: NewToken) -> Result<(Token, String)> {
+        token.name = token.name.trim().to_owned();
+        if token.name.is_empty() || token.name.chars().count() > 100 {
+            return Err(Error::invalid_params("a token's name has 1 to 100 characters"));
+        }
+        let secret = new_secret(PREFIX)?;
         let token = self.store.tokens.create(&token, &hash(&secret))?;
         Ok((token, secret))
     }
@@ -54,6 +54,15 @@ impl App {
     }
 }
 
-fn hash(secret: &str) -> [u8; 32] {
+/// A secret of 256 random bits, after a prefix that tells what it is.
+pub fn new_secret(prefix: &str) -> Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::internal(format!("the system gave no random numbers: {error}")))?;
+    Ok(format!("{prefix}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// What a store keeps of a secret.
+pub fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }

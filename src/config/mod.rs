@@ -10,8 +10,8 @@ pub use environment::{
 };
 pub use listen::listen_address;
 pub use sections::{
-    Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider, Oss,
-    Prompts, Search, Server, Toolsets, Vault, Write,
+    Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
+    Oss, Prompts, Search, Server, Toolsets, Vault, Write,
 };
 
 use std::{
@@ -54,6 +54,8 @@ pub struct Config {
     pub oss: Oss,
     /// `[llm]`.
     pub llm: Llm,
+    /// `[accounts]`.
+    pub accounts: Accounts,
     /// `[limits]`.
     pub limits: Limits,
     /// `[toolsets]`.
@@ -76,6 +78,7 @@ impl Default for Config {
             embed: Embed::default(),
             oss: Oss::default(),
             llm: Llm::default(),
+            accounts: Accounts::default(),
             limits: Limits::default(),
             toolsets: Toolsets::default(),
         }
@@ -239,6 +242,8 @@ impl Config {
             ("limits.header_seconds", self.limits.header_seconds as usize),
             ("limits.body_seconds", self.limits.body_seconds as usize),
             ("limits.page", self.limits.page),
+            ("limits.calls_per_minute", self.limits.calls_per_minute as usize),
+            ("accounts.audit_entries", self.accounts.audit_entries as usize),
             ("oss.jobs", self.oss.jobs),
             ("search.limit", self.search.limit),
             ("search.max_limit", self.search.max_limit),

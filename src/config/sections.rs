@@ -249,6 +249,17 @@ pub struct Limits {
     pub query_chars: usize,
     /// Tools, prompts and resources on one page of a list.
     pub page: usize,
+    /// Calls of one user in a minute, with all of their tokens; also of one token without a user,
+    /// and of one address without a token. The owner has no limit.
+    pub calls_per_minute: u32,
+}
+
+/// `[accounts]`: people with a name and a password.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Accounts {
+    /// Entries of the audit log; beyond them the oldest are forgotten.
+    pub audit_entries: u64,
 }
 
 /// `[toolsets]`: groups of tools that are offered.
@@ -370,7 +381,14 @@ impl Default for Limits {
             note_bytes: 16 << 20,
             query_chars: 10_000,
             page: 100,
+            calls_per_minute: 600,
         }
+    }
+}
+
+impl Default for Accounts {
+    fn default() -> Self {
+        Self { audit_entries: 100_000 }
     }
 }
 

@@ -42,7 +42,7 @@ pub trait Audit: Send + Sync {
     /// Records an entry, and forgets the oldest beyond `most`.
     fn record(&self, entry: &NewAuditEntry, most: u64) -> Result<()>;
 
-    /// Entries before `before` (newest first), of one user where given.
+    /// Entries before `before`, newest first. With `who`, those of this user and about this user.
     fn entries(
         &self,
         before: Option<i64>,

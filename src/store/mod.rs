@@ -51,6 +51,12 @@ pub struct Store {
     pub pages: Arc<dyn Pages>,
     /// Texts of pages.
     pub texts: Arc<dyn Texts>,
+    /// Accounts, grants and passkeys.
+    pub users: Arc<dyn Users>,
+    /// Sessions of people in browsers.
+    pub sessions: Arc<dyn Sessions>,
+    /// The audit log.
+    pub audit: Arc<dyn Audit>,
     /// Access tokens.
     pub tokens: Arc<dyn Tokens>,
     /// Bookmarks.

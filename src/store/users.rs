@@ -92,6 +92,10 @@ pub trait Users: Send + Sync {
     /// live account.
     fn set_password(&self, id: UserId, password: &str) -> Result<bool>;
 
+    /// Replaces the hash of an unchanged password, unless the password was changed meanwhile.
+    /// Sessions go on.
+    fn replace_password_hash(&self, id: UserId, old: &str, new: &str) -> Result<bool>;
+
     /// Removes an account, and with it its password, grants, passkeys, sessions, tokens and
     /// connected clients, in one transaction. False when there is no such live account. The last
     /// live owner stays: that is a conflict.

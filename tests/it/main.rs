@@ -9,6 +9,7 @@
     reason = "a test, and what it is made of, may stop at the first surprise"
 )]
 
+mod accounts;
 mod answers;
 mod architecture;
 mod ask;
@@ -60,6 +61,7 @@ mod shell;
 mod sse;
 mod stdio;
 mod store;
+mod store_accounts;
 mod support;
 mod tools;
 mod undo;

@@ -30,7 +30,7 @@ use crate::support::put;
 const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2 };
 
 /// Runs a suite over every kind of store, each empty, in a folder of its own.
-fn every_store(suite: impl Fn(&Store, &Path)) {
+pub fn every_store(suite: impl Fn(&Store, &Path)) {
     let urls: [fn(&Path) -> StoreUrl; 1] =
         [|folder| StoreUrl::parse(&format!("sqlite:{}", folder.join("data").display())).unwrap()];
     for url in urls {

@@ -1,6 +1,7 @@
 //! The embedded database: one SQLite file in the data directory, in WAL mode, so that several
 //! processes read while one writes. One connection of ours writes, as many read as requests may run at once.
 
+mod audit;
 mod bookmarks;
 pub mod cards;
 mod fault;
@@ -9,6 +10,7 @@ mod opening;
 mod pages;
 mod reports;
 mod revisions;
+mod sessions;
 mod tokens;
 mod users;
 
