@@ -2,6 +2,7 @@
 
 mod environment;
 mod listen;
+mod market;
 mod sections;
 
 pub use environment::{
@@ -9,6 +10,7 @@ pub use environment::{
     search_path, wants_colour,
 };
 pub use listen::listen_address;
+pub use market::Market;
 pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
     Oss, Prompts, Search, Server, Toolsets, Vault, Write,
@@ -56,6 +58,8 @@ pub struct Config {
     pub llm: Llm,
     /// `[accounts]`.
     pub accounts: Accounts,
+    /// `[market]`.
+    pub market: Market,
     /// `[limits]`.
     pub limits: Limits,
     /// `[toolsets]`.
@@ -79,6 +83,7 @@ impl Default for Config {
             oss: Oss::default(),
             llm: Llm::default(),
             accounts: Accounts::default(),
+            market: Market::default(),
             limits: Limits::default(),
             toolsets: Toolsets::default(),
         }
@@ -262,6 +267,12 @@ impl Config {
             return Err(Error::invalid_params(format!(
                 "`[llm] provider = \"{}\"` needs `model`, the name of the model to ask",
                 self.llm.provider
+            )));
+        }
+        let currency = &self.market.currency;
+        if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err(Error::invalid_params(format!(
+                "`market.currency` is `{currency}`; write the three capital letters of ISO 4217, such as `USD`"
             )));
         }
         let prices = [self.llm.input_cost, self.llm.output_cost];

@@ -40,6 +40,11 @@ impl Sources {
                 self.store.pages.set_authorship(&vault.name, &authorship)?;
             }
         }
+        for vault in self.store.pages.vaults()? {
+            if !matches!(vault.authorship, Authorship::Vault(_)) {
+                self.store.pages.set_authorship(&vault.name, &self.authorship_of_pages())?;
+            }
+        }
         let mut vaults = self.store.pages.vaults()?;
         // The outer of two first: what it loses to the inner one keeps its number there.
         vaults.sort_by_key(|vault| vault.folder().components().count());
@@ -49,9 +54,17 @@ impl Sources {
     /// Who decides on the authors of a vault whose `author` the config gives.
     fn authorship(&self, author: &str) -> Result<Authorship> {
         Ok(match author.trim() {
-            "" => Authorship::Frontmatter,
+            "" => self.authorship_of_pages(),
             name => Authorship::Vault(UserName::new(name)?.as_str().to_owned()),
         })
+    }
+
+    /// Who decides where the vault does not.
+    fn authorship_of_pages(&self) -> Authorship {
+        match self.config.market.frontmatter_authors {
+            true => Authorship::Frontmatter,
+            false => Authorship::Nobody,
+        }
     }
 
     /// The vault of a folder that cannot be opened now.
