@@ -65,4 +65,6 @@ pub struct Store {
     pub reports: Arc<dyn Reports>,
     /// The journal of changes.
     pub revisions: Arc<dyn Revisions>,
+    /// Connected clients, and what they were issued.
+    pub oauth: Arc<dyn OAuth>,
 }

@@ -89,13 +89,17 @@ pub enum Redeemed {
 /// What became of a refresh token that a client presented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refreshed {
-    /// The tokens are issued.
-    Issued(Connection),
-    /// There is no such token, it expired, its connection is revoked, or another client presents it.
+    /// The tokens are issued, with these scopes.
+    Issued(Connection, Scopes),
+    /// There is no such token, it expired, its connection is revoked, or `accept` refused it.
     Refused,
-    /// It was rotated longer ago than the grace period. The whole connection is revoked now.
+    /// It was rotated longer ago than the grace period, or its successor was rotated too. The whole
+    /// connection is revoked now.
     Replayed(Connection),
 }
+
+/// How long a registered client is kept that no user connected.
+pub const UNUSED_CLIENT_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Keeps what the authorization server must remember. Each method is one transaction.
 pub trait OAuth: Send + Sync {
@@ -119,15 +123,16 @@ pub trait OAuth: Send + Sync {
     ) -> Result<Redeemed>;
 
     /// Exchanges a refresh token for a new pair, within `scopes` where given. The token before the
-    /// newest stays good for `grace_ms` after its rotation.
+    /// newest stays good for `grace_ms` after its rotation. `accept` checks the connection against
+    /// the request; a token that it refuses stays as it is.
     fn refresh(
         &self,
         hash: &[u8; 32],
-        client: &str,
         pair: &Pair,
         scopes: Option<Scopes>,
         now: Timestamp,
         grace_ms: i64,
+        accept: &dyn Fn(&Connection) -> bool,
     ) -> Result<Refreshed>;
 
     /// Revokes the connection that an access or refresh token of this client belongs to. False
@@ -136,6 +141,9 @@ pub trait OAuth: Send + Sync {
 
     /// The live connections of a user, or of all, newest first.
     fn connections(&self, user: Option<UserId>) -> Result<Vec<Connection>>;
+
+    /// Which of these connections are live: not revoked, their account live.
+    fn live(&self, ids: &[i64]) -> Result<Vec<i64>>;
 
     /// Revokes a connection with its tokens. False when there is none that is live.
     fn revoke_connection(&self, id: i64) -> Result<bool>;

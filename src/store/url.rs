@@ -78,7 +78,8 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
                 tokens: database.clone(),
                 bookmarks: database.clone(),
                 reports: database.clone(),
-                revisions: database,
+                revisions: database.clone(),
+                oauth: database,
             })
         }
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::Response,
 };
 use percent_encoding::percent_decode_str;
 
-use super::{Site, connections::Connection, hold, refuse};
+use super::{Site, connections::Connection, help, hold, oauth, origin, refuse};
 use crate::{
     app::App,
     config::Anonymous,
@@ -18,49 +18,52 @@ use crate::{
     serve::mcp::{Identity, Link},
 };
 
-pub async fn identify(State(site): State<Site>, mut request: Request, next: Next) -> Response {
-    let connection = request.extensions().get::<Arc<Connection>>().cloned();
-    let app = site.hub.app.clone();
-    let link = match secret(request.headers()) {
-        Err(()) => Ok(None),
-        Ok(None) => Ok(anonymous(app.config.server.anonymous).map(|caller| {
-            let address = connection.as_ref().map(|connection| connection.address);
-            let identity = address.map_or(Identity::Process, Identity::Address);
-            Link { identity, ..Link::of(app.rights(caller)) }
-        })),
-        // The store blocks.
-        Ok(Some(secret)) => {
-            let store = app.clone();
-            let token = tokio::task::spawn_blocking(move || store.token_of(&secret)).await;
-            let token = token.unwrap_or_else(|error| {
-                Err(Error::internal("could not check the token").with_source(error))
-            });
-            token.map(|token| {
-                let credential = token?;
-                let identity = Identity::Token(credential.token.id);
-                Some(Link { identity, ..Link::of(app.rights(credential.caller())) })
-            })
+/// The address that always asks for a token.
+const DOOR: &str = "/mcp";
+/// Addresses below which a name confines a request to an author.
+const AUTHORED: [&str; 2] = ["/_system/mcp/", "/mcp/"];
+
+/// A request without its body, which cannot be shared between threads.
+#[derive(Clone, Copy)]
+pub struct Head<'a> {
+    pub method: &'a Method,
+    pub uri: &'a Uri,
+    pub headers: &'a HeaderMap,
+    pub extensions: &'a Extensions,
+}
+
+impl<'a> Head<'a> {
+    pub fn of(request: &'a Request) -> Self {
+        Self {
+            method: request.method(),
+            uri: request.uri(),
+            headers: request.headers(),
+            extensions: request.extensions(),
         }
+    }
+}
+
+/// Gives a request of an agent its [`Link`]. `/mcp` always asks for a token; the other addresses
+/// follow the rule for callers without one.
+pub async fn identify(State(site): State<Site>, mut request: Request, next: Next) -> Response {
+    let head = Head::of(&request);
+    let link = match has_credential(head.headers) {
+        true => by_token(&site, head).await,
+        false => match anonymous(&site, head) {
+            Some(link) => Ok(link),
+            None if is_browser(head) => return help(&site, head),
+            None => Err(Box::new(challenge(&site, head, false).await)),
+        },
     };
     let link = match link {
-        Ok(Some(link)) => link,
-        Ok(None) => return unauthorized(),
-        Err(error) => {
-            tracing::error!(error = ?error, "could not check a token");
-            return refuse(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                &Error::internal("could not check the token; the server's log says why"),
-            );
-        }
+        Ok(link) => link,
+        Err(refused) => return *refused,
     };
-    if let (Identity::Token(_), Some(connection)) = (&link.identity, &connection) {
-        connection.set_known();
-    }
     let link = match narrowed(link, request.uri()) {
         Ok(link) => link,
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
     };
-    let link = match confined(app, link, request.uri()).await {
+    let link = match confined(site.hub.app.clone(), link, request.uri()).await {
         Ok(link) => link,
         Err(refused) => return *refused,
     };
@@ -68,35 +71,123 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
     next.run(request).await
 }
 
-/// The secret that a request carries; an `Authorization` that is not a bearer token is wrong.
-fn secret(headers: &HeaderMap) -> std::result::Result<Option<String>, ()> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let value = value.to_str().map_err(drop)?;
-        let (scheme, token) = value.split_once(' ').ok_or(())?;
-        return match scheme.eq_ignore_ascii_case("bearer") {
-            true => Ok(Some(token.trim().to_owned())),
-            false => Err(()),
-        };
-    }
-    match headers.get("x-api-key") {
-        Some(value) => value.to_str().map(|value| Some(value.trim().to_owned())).map_err(drop),
+/// The link of the token that a request carries. It must be valid, at this address. The error is
+/// the answer to send.
+pub async fn by_token(site: &Site, head: Head<'_>) -> std::result::Result<Link, Box<Response>> {
+    let app = site.hub.app.clone();
+    let credential = match secret(head.headers) {
         None => Ok(None),
+        Some(secret) => {
+            let store = app.clone();
+            // The store blocks.
+            let found = tokio::task::spawn_blocking(move || store.token_of(&secret)).await;
+            found.unwrap_or_else(|error| {
+                Err(Error::internal("could not check the token").with_source(error))
+            })
+        }
+    };
+    let credential = match credential {
+        Ok(credential) => credential,
+        Err(error) => {
+            tracing::error!(error = ?error, "could not check a token");
+            return Err(Box::new(refuse(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                &Error::internal("could not check the token; the server's log says why"),
+            )));
+        }
+    };
+    let is_for_here = |audience: &String| {
+        let base = origin::base(site, head.headers);
+        oauth::resource::of_path(&base, head.uri.path()) == *audience
+    };
+    let credential =
+        credential.filter(|found| found.token.audience.as_ref().is_none_or(is_for_here));
+    let Some(credential) = credential else {
+        return Err(Box::new(challenge(site, head, true).await));
+    };
+    if let Some(connection) = head.extensions.get::<Arc<Connection>>() {
+        connection.set_known();
     }
+    let identity = match credential.token.connection {
+        Some(connection) => Identity::Connection(connection),
+        None => Identity::Token(credential.token.id),
+    };
+    Ok(Link { identity, ..Link::of(app.rights(credential.caller())) })
 }
 
-fn anonymous(rule: Anonymous) -> Option<Caller> {
-    match rule {
-        Anonymous::Free => Some(Caller::Anonymous),
-        Anonymous::Owner => Some(Caller::Owner),
-        Anonymous::Off => None,
-    }
+/// Whether a request names a token, right or wrong.
+pub fn has_credential(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key")
 }
 
+/// The secret that a request carries. An `Authorization` that is not a bearer token has none.
+fn secret(headers: &HeaderMap) -> Option<String> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        return scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned());
+    }
+    headers.get("x-api-key")?.to_str().ok().map(|value| value.trim().to_owned())
+}
+
+/// The link of a request without a token, where the rule for those allows one.
+pub fn anonymous(site: &Site, head: Head<'_>) -> Option<Link> {
+    let app = &site.hub.app;
+    let caller = match app.config.server.anonymous {
+        _ if is_door(head.uri.path()) => return None,
+        Anonymous::Free => Caller::Anonymous,
+        Anonymous::Owner => Caller::Owner,
+        Anonymous::Off => return None,
+    };
+    let address = head.extensions.get::<Arc<Connection>>().map(|one| one.address);
+    let identity = address.map_or(Identity::Process, Identity::Address);
+    Some(Link { identity, ..Link::of(app.rights(caller)) })
+}
+
+/// Whether a path is one of those that always ask for a token.
+fn is_door(path: &str) -> bool {
+    path == DOOR || path.strip_prefix(DOOR).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// A person who opened the address, where nothing else tells them what it is for.
+fn is_browser(head: Head<'_>) -> bool {
+    head.method == Method::GET && is_door(head.uri.path()) && accepts(head.headers, "text/html")
+}
+
+fn help(site: &Site, head: Head<'_>) -> Response {
+    let base = origin::base(site, head.headers);
+    help::page(&format!("{base}{}", head.uri.path()))
+}
+
+/// Whether a request takes an answer of this kind.
+pub fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.contains(kind))
+}
+
+/// The answer to a request whose token is wrong or missing. Where clients can get a token by OAuth,
+/// it names the metadata to begin with.
+async fn challenge(site: &Site, head: Head<'_>, sent: bool) -> Response {
+    let mut response = unauthorized();
+    let base = origin::base(site, head.headers);
+    let path = head.uri.path();
+    if oauth::resource::is_ours(site, path)
+        && oauth::is_open(site).await
+        && let Ok(value) = HeaderValue::from_str(&oauth::resource::challenge(&base, path, sent))
+    {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+    response
+}
+
+/// The answer to a wrong token.
 pub fn unauthorized() -> Response {
     let mut response = refuse(
         StatusCode::UNAUTHORIZED,
         &Error::invalid_request(
-            "Unauthorized: this token is wrong, expired or revoked; make one with `notewell token create`",
+            "Unauthorized: this address needs a token, and the one sent, if any, is wrong, expired or revoked; sign in again, or make one with `notewell token create`",
         ),
     );
     let challenge = HeaderValue::from_static("Bearer realm=\"notewell\"");
@@ -116,20 +207,24 @@ fn narrowed(mut link: Link, uri: &Uri) -> Result<Link> {
     Ok(link)
 }
 
-/// Confines a request under `/_system/mcp/{username}` to that author. An author of whom the caller
+/// Confines a request under `/_system/mcp/{username}` or `/mcp/{username}` to that author. An author of whom the caller
 /// sees no page is unknown, which is 404 whatever the transport.
 async fn confined(
     app: Arc<App>,
     mut link: Link,
     uri: &Uri,
 ) -> std::result::Result<Link, Box<Response>> {
-    let name = uri.path().strip_prefix("/_system/mcp/").map(|name| name.trim_end_matches('/'));
-    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(link) };
+    let named = AUTHORED.iter().find_map(|start| Some((start, uri.path().strip_prefix(start)?)));
+    let Some((start, name)) = named else { return Ok(link) };
+    let (start, name) = (start.trim_end_matches('/'), name.trim_end_matches('/'));
+    if name.is_empty() {
+        return Ok(link);
+    }
     let name = percent_decode_str(name).decode_utf8_lossy();
     let unknown = || {
         let short: String = name.chars().take(100).collect();
         Error::not_found(format!(
-            "no note here has the author `{short}`; the address without an author is /_system/mcp"
+            "no note here has the author `{short}`; the address without an author is {start}"
         ))
     };
     let refused = |status, error: &Error| Err(Box::new(refuse(status, error)));

@@ -19,12 +19,13 @@ use rmcp::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Site, base,
+    Site,
+    auth::accepts,
     body::{self, Read},
     gate::Visitor,
     help,
     hold::{self, Endless},
-    refuse,
+    origin, refuse,
 };
 use crate::{
     domain::Error,
@@ -44,7 +45,8 @@ pub async fn mcp(
 ) -> Response {
     let (mut parts, body) = request.into_parts();
     if parts.method == Method::GET && accepts(&parts.headers, "text/html") {
-        return help::page(&format!("{}{}", base(&site), parts.uri.path()));
+        let base = origin::base(&site, &parts.headers);
+        return help::page(&format!("{base}{}", parts.uri.path()));
     }
     let visitor = Visitor::of(&link);
     if parts.method != Method::POST {
@@ -168,14 +170,6 @@ async fn in_session(
         Kind::Initialize | Kind::Discover => say_mutable(response),
         Kind::Listen | Kind::Other => response,
     }
-}
-
-fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|value| value.contains(kind))
 }
 
 /// The protocol version that a message or its headers name.

@@ -34,23 +34,31 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct Endless;
 
-/// The tokens that have requests or streams open, each with what ends them.
+/// The credentials that have requests or streams open, each with what ends them.
 #[derive(Default)]
-pub struct Tokens(Mutex<HashMap<i64, CancellationToken>>);
+pub struct Credentials(Mutex<HashMap<Identity, CancellationToken>>);
 
-impl Tokens {
-    fn ending(&self, token: i64) -> CancellationToken {
-        let mut tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.entry(token).or_default().clone()
+impl Credentials {
+    fn ending(&self, identity: &Identity) -> CancellationToken {
+        match identity {
+            Identity::Token(_) | Identity::Connection(_) => {
+                let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                open.entry(identity.clone()).or_default().clone()
+            }
+            // Nothing revokes these while a request lasts.
+            Identity::User(_) | Identity::Address(_) | Identity::Process => {
+                CancellationToken::new()
+            }
+        }
     }
 
-    pub fn open(&self) -> Vec<i64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
+    pub fn open(&self) -> Vec<Identity> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    /// Ends everything that a token opened.
-    pub fn end(&self, token: i64) {
-        let ending = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&token);
+    /// Ends everything that a credential opened.
+    pub fn end(&self, identity: &Identity) {
+        let ending = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(identity);
         if let Some(ending) = ending {
             ending.cancel();
         }
@@ -70,10 +78,7 @@ pub async fn limit(State(site): State<Site>, request: Request, next: Next) -> Re
             owner: false,
         },
     };
-    let ending = match visitor.identity {
-        Identity::Token(token) => site.tokens.ending(token),
-        _ => CancellationToken::new(),
-    };
+    let ending = site.credentials.ending(&visitor.identity);
     let share = match site.gate.take(&visitor, Resource::Requests, 1) {
         Ok(share) => share,
         Err(error) => {

@@ -1,9 +1,10 @@
-//! What the server does once a second: ends what revoked tokens opened, closes connections whose
+//! What the server does once a second: ends what revoked credentials opened, closes connections whose
 //! client takes no answer, and gives memory back after work.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
 use super::{Site, memory};
+use crate::{app::App, domain::Result, serve::mcp::Identity};
 
 const ROUND: Duration = Duration::from_secs(1);
 /// Rounds without a request after which freed memory goes back to the system.
@@ -25,20 +26,39 @@ pub async fn run(site: Site) {
     }
 }
 
-/// Ends the requests, streams and sessions of tokens that are no longer valid.
+/// Ends the requests, streams and sessions of tokens and connected clients that are no longer valid.
 async fn end_revoked(site: &Site) {
-    let open = site.tokens.open();
+    let open = site.credentials.open();
     if open.is_empty() {
         return;
     }
-    let (app, ids) = (site.hub.app.clone(), open.clone());
+    let (app, asked) = (site.hub.app.clone(), open.clone());
     // When the database does not answer, the next round asks again.
-    let Ok(Ok(valid)) = tokio::task::spawn_blocking(move || app.valid_tokens(&ids)).await else {
+    let Ok(Ok(valid)) = tokio::task::spawn_blocking(move || valid(&app, &asked)).await else {
         return;
     };
-    for token in open.into_iter().filter(|token| !valid.contains(token)) {
-        tracing::info!(token, "ended what a revoked or expired token had open");
-        site.tokens.end(token);
-        site.sessions.end_of_token(token).await;
+    for identity in open.into_iter().filter(|identity| !valid.contains(identity)) {
+        tracing::info!(?identity, "ended what a revoked or expired credential had open");
+        site.credentials.end(&identity);
+        site.sessions.end_of(&identity).await;
     }
+}
+
+fn valid(app: &App, open: &[Identity]) -> Result<HashSet<Identity>> {
+    let (mut tokens, mut connections) = (Vec::new(), Vec::new());
+    for identity in open {
+        match identity {
+            Identity::Token(id) => tokens.push(*id),
+            Identity::Connection(id) => connections.push(*id),
+            Identity::User(_) | Identity::Address(_) | Identity::Process => {}
+        }
+    }
+    let mut valid: HashSet<Identity> = HashSet::new();
+    if !tokens.is_empty() {
+        valid.extend(app.valid_tokens(&tokens)?.into_iter().map(Identity::Token));
+    }
+    if !connections.is_empty() {
+        valid.extend(app.store.oauth.live(&connections)?.into_iter().map(Identity::Connection));
+    }
+    Ok(valid)
 }

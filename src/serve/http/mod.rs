@@ -4,6 +4,7 @@
 mod auth;
 mod body;
 mod connections;
+pub(super) mod cookie;
 mod front;
 mod gate;
 mod guard;
@@ -13,6 +14,8 @@ mod hold;
 mod html;
 mod janitor;
 mod memory;
+mod oauth;
+pub(super) mod origin;
 mod pages;
 mod server;
 mod sessions;
@@ -40,7 +43,7 @@ use axum::{
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use self::{connections::Connections, gate::Gate, hold::Tokens, sessions::Sessions};
+use self::{connections::Connections, gate::Gate, hold::Credentials, sessions::Sessions};
 use super::mcp::{Handler, Hub, Link, message};
 use crate::{
     app::App,
@@ -55,10 +58,11 @@ pub(super) struct Site {
     guard: Arc<guard::Guard>,
     gate: Arc<Gate>,
     connections: Arc<Connections>,
-    tokens: Arc<Tokens>,
+    credentials: Arc<Credentials>,
     streamable: StreamableHttpService<Handler, Sessions>,
     sessions: Arc<Sessions>,
     sse: Arc<sse::Streams>,
+    oauth: Arc<oauth::State>,
     /// Requests answered since the start.
     answered: Arc<AtomicU64>,
     closing: CancellationToken,
@@ -89,10 +93,11 @@ impl Site {
             guard,
             gate,
             connections,
-            tokens: Arc::default(),
+            credentials: Arc::default(),
             streamable,
             sessions,
             sse: Arc::default(),
+            oauth: Arc::default(),
             answered: Arc::default(),
             closing,
         }
@@ -111,7 +116,11 @@ pub(super) async fn read_form(site: &Site, link: &Link, body: Body) -> Result<By
 
 fn router(site: Site) -> Router {
     let limit = || middleware::from_fn_with_state(site.clone(), hold::limit);
-    Router::new()
+    let agents = Router::new()
+        .route("/mcp", any(front::mcp))
+        .route("/mcp/", any(front::mcp))
+        .route("/mcp/{username}", any(front::mcp))
+        .route("/mcp/{username}/", any(front::mcp))
         .route("/_system/mcp", any(front::mcp))
         .route("/_system/mcp/", any(front::mcp))
         .route("/_system/mcp/{username}", any(front::mcp))
@@ -119,12 +128,22 @@ fn router(site: Site) -> Router {
         .route("/_system/sse", get(sse::open))
         .route("/_system/messages", post(sse::message))
         .route("/metrics", get(health::metrics))
-        .merge(super::web::pages())
+        .layer(limit())
+        .layer(middleware::from_fn_with_state(site.clone(), auth::identify));
+    // Cookies count only here: a page elsewhere must not call a tool with them.
+    let people = super::web::pages()
         .fallback(pages::show)
         .layer(limit())
-        .layer(middleware::from_fn_with_state(site.clone(), auth::identify))
-        .merge(super::web::files().layer(limit()))
-        .route("/readyz", get(health::ready).layer(limit()))
+        .layer(middleware::from_fn_with_state(site.clone(), cookie::identify));
+    // What needs no caller, or finds out for itself who it is.
+    let open = oauth::routes()
+        .merge(super::web::open())
+        .route("/readyz", get(health::ready))
+        .layer(limit());
+    Router::new()
+        .merge(agents)
+        .merge(people)
+        .merge(open)
         .route("/healthz", get(health::alive))
         .layer(middleware::from_fn_with_state(site.clone(), guard::check))
         .layer(middleware::from_fn_with_state(site.clone(), count))
@@ -144,9 +163,4 @@ fn refuse(status: StatusCode, error: &Error) -> Response {
     metrics::counter!(metric::HTTP_REFUSED, "status" => status.as_u16().to_string()).increment(1);
     let body = message::error(&serde_json::Value::Null, error);
     (status, axum::Json(body)).into_response()
-}
-
-/// Where the site is, for links in pages that it serves.
-fn base(site: &Site) -> String {
-    site.hub.app.config.public_url()
 }

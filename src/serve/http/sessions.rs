@@ -106,12 +106,12 @@ impl Sessions {
         }
     }
 
-    /// Ends every session that a token opened.
-    pub async fn end_of_token(&self, token: i64) {
-        let of_token = |owner: &Owner| owner.visitor.identity == Identity::Token(token);
+    /// Ends every session that a credential opened.
+    pub async fn end_of(&self, identity: &Identity) {
+        let is_theirs = |owner: &Owner| owner.visitor.identity == *identity;
         let ended: Vec<SessionId> = {
             let owners = self.lock();
-            owners.iter().filter(|(_, owner)| of_token(owner)).map(|(id, _)| id.clone()).collect()
+            owners.iter().filter(|(_, owner)| is_theirs(owner)).map(|(id, _)| id.clone()).collect()
         };
         for id in ended {
             self.end(&id).await;

@@ -24,6 +24,10 @@ use crate::{
 pub enum Identity {
     /// A token, by its number.
     Token(i64),
+    /// A connected client, by the number of its connection: its tokens change every hour.
+    Connection(i64),
+    /// A person in a browser, by the number of their account.
+    User(i64),
     /// A caller without a token, by address.
     Address(IpAddr),
     /// Whoever started this process.

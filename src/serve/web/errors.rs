@@ -68,11 +68,16 @@ pub fn page(visit: &Visit, error: Error) -> Response {
     };
     let mut response = respond(visit, status, heading, message, remedy, incident);
     if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-        let seconds =
-            error.data.as_ref().and_then(|data| data.get("retry_after_seconds")?.as_u64());
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.unwrap_or(1)));
+        let seconds = HeaderValue::from(wait_seconds(&error));
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
     response
+}
+
+/// How long whoever reached a limit has to wait.
+pub fn wait_seconds(error: &Error) -> u64 {
+    let seconds = error.data.as_ref().and_then(|data| data.get("retry_after_seconds")?.as_u64());
+    seconds.unwrap_or(1)
 }
 
 /// The answer to somebody who may not see a page: a visitor is asked to sign in, anybody else

@@ -7,17 +7,19 @@
 
 mod answer;
 mod assets;
-mod errors;
+pub mod errors;
 mod form;
 mod front;
+mod setup;
 mod shell;
+mod sign_in;
 mod theme;
 mod visit;
 
 pub use answer::{Audience, Html};
 pub use form::Form;
 pub use shell::Shell;
-pub use visit::Visit;
+pub use visit::{Reply, Visit};
 
 use axum::{
     Router,
@@ -31,7 +33,11 @@ pub(super) fn pages() -> Router<Site> {
     Router::new().route("/", get(front::show)).route("/theme", post(theme::set))
 }
 
-/// The stylesheet, the script and the icon, which are for everybody.
-pub(super) fn files() -> Router<Site> {
-    Router::new().route("/_system/web/{name}", get(assets::file))
+/// What everybody may open: the stylesheet, the script and the icon, and the way in.
+pub(super) fn open() -> Router<Site> {
+    Router::new()
+        .route("/_system/web/{name}", get(assets::file))
+        .route("/sign-in", get(sign_in::show).post(sign_in::enter))
+        .route("/sign-out", post(sign_in::leave))
+        .route("/setup", get(setup::show).post(setup::make))
 }

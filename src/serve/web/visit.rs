@@ -5,13 +5,16 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use std::convert::Infallible;
+use std::{convert::Infallible, net::IpAddr};
 
 use super::{Html, Shell, errors, shell::Entry};
 use crate::{
     app::{App, rights::Rights},
     domain::{Error, Result, user::Role},
-    serve::{http::Site, mcp::Link},
+    serve::{
+        http::{Site, cookie::SignedIn, origin},
+        mcp::Link,
+    },
 };
 
 /// A request for a page.
@@ -27,6 +30,12 @@ pub struct Visit {
     pub query: Vec<(String, String)>,
     /// The request's headers.
     pub headers: HeaderMap,
+    /// The start of this server's addresses, as the browser knows them.
+    pub base: String,
+    /// The address that the request came from.
+    pub from: IpAddr,
+    /// The browser's session, where its user signed in.
+    pub signed_in: Option<SignedIn>,
     here: String,
 }
 
@@ -38,6 +47,8 @@ impl FromRequestParts<Site> for Visit {
         let link = parts.extensions.get::<Link>().cloned();
         // Every route of pages is behind the layer that attaches a link.
         let link = link.unwrap_or_else(|| site.stranger());
+        let base = origin::base(&site, &parts.headers);
+        let from = origin::address(&site, &parts.headers, &parts.extensions);
         let query = parts.uri.query().unwrap_or_default().as_bytes();
         Ok(Self {
             site,
@@ -45,6 +56,9 @@ impl FromRequestParts<Site> for Visit {
             path: parts.uri.path().to_owned(),
             query: url::form_urlencoded::parse(query).into_owned().collect(),
             headers: parts.headers.clone(),
+            base,
+            from,
+            signed_in: parts.extensions.get::<SignedIn>().cloned(),
             here: parts.uri.path_and_query().map_or("/", |here| here.as_str()).to_owned(),
         })
     }
@@ -110,7 +124,7 @@ impl Visit {
                 true => self.rights().actor("web").who,
                 false => "Menu".to_owned(),
             },
-            signed_in: false,
+            signed_in: self.signed_in.is_some(),
         }
     }
 

@@ -6,6 +6,7 @@ mod bookmarks;
 pub mod cards;
 mod fault;
 mod items;
+mod oauth;
 mod opening;
 mod pages;
 mod reports;
