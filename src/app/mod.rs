@@ -19,6 +19,7 @@ pub mod oss;
 pub mod page;
 pub mod places;
 pub mod prompts;
+pub mod question;
 pub mod rendering;
 mod rerank;
 pub mod resources;

@@ -1,6 +1,8 @@
 //! Markdown → HTML that is safe to show: no scripts, styles, event handlers or `javascript:`
 //! addresses, whatever the note holds. Wiki-links become links, embeds are shown one level deep.
 
+mod page;
+
 use std::{
     cell::Cell,
     collections::{HashMap, HashSet},
@@ -10,9 +12,11 @@ use std::{
 
 use ammonia::Builder;
 use pulldown_cmark::{
-    BrokenLink, CowStr, Event, LinkType, Parser, Tag, TagEnd, TextMergeStream, html,
+    BrokenLink, CowStr, Event, LinkType, Parser, Tag, TagEnd, TextMergeStream, TextMergeWithOffset,
+    html,
 };
 
+use self::page::Anchor;
 use super::{blocks::dialect, links::LinkTarget, note::Note, plain};
 use crate::domain::{Error, Result};
 
@@ -33,6 +37,11 @@ pub trait Resolve {
     /// What `![[target]]` shows; nothing makes it a link.
     fn embed(&self, _target: &LinkTarget) -> Option<Embedded> {
         None
+    }
+
+    /// The address of a picture that a Markdown image names; nothing makes it a link.
+    fn image(&self, address: &str) -> Option<String> {
+        Some(address.to_owned())
     }
 
     /// The most bytes of HTML that a rendered text may have, embeds included.
@@ -66,15 +75,28 @@ fn whole(
     resolver: &dyn Resolve,
 ) -> Result<String> {
     let limit = resolver.limit();
+    let html = bounded(markdown, definitions, resolver, &[]);
+    let html = html.map(|html| sanitise(&html)).filter(|html| html.len() <= limit);
+    html.ok_or_else(|| too_large(limit))
+}
+
+/// HTML that is not sanitised yet; `None` when it is larger than the resolver allows.
+fn bounded(
+    markdown: &str,
+    definitions: &[(String, String)],
+    resolver: &dyn Resolve,
+    anchors: &[Anchor],
+) -> Option<String> {
+    let limit = resolver.limit();
     // Half for what is embedded: a page that embeds too much is still a page.
     let embeds = Cell::new(limit / 2);
-    let html = unsafe_html(markdown, definitions, resolver, Some(&embeds), limit);
-    let html = html.map(|html| sanitise(&html)).filter(|html| html.len() <= limit);
-    html.ok_or_else(|| {
-        Error::limit(format!(
-            "the note has more than {limit} bytes as HTML, more than `limits.result_bytes` allows; read a section with toc_path, or ask for `format: markdown` and max_tokens"
-        ))
-    })
+    unsafe_html(markdown, definitions, resolver, anchors, Some(&embeds), limit)
+}
+
+fn too_large(limit: usize) -> Error {
+    Error::limit(format!(
+        "the note has more than {limit} bytes as HTML, more than `limits.result_bytes` allows; read a section with toc_path, or ask for `format: markdown` and max_tokens"
+    ))
 }
 
 /// Text that refuses to grow beyond a limit.
@@ -96,25 +118,32 @@ impl fmt::Write for Bounded {
 /// Takes out of an HTML text all that could act.
 pub fn sanitise(html: &str) -> String {
     static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
-        let mut builder = Builder::default();
+        let mut builder = cleaner();
         builder
             .add_tags(["input"])
             .add_tag_attributes("input", ["disabled", "checked"])
             .add_tag_attribute_values("input", "type", ["checkbox"])
-            .add_tag_attributes("code", ["class"])
-            .add_tag_attributes("div", ["id", "data-callout"])
-            .add_allowed_classes("div", ["callout", "embed", "footnote-definition"])
-            .add_allowed_classes("p", ["callout-title"])
-            .add_allowed_classes("span", ["missing", "math", "math-inline", "math-display"])
-            .add_allowed_classes("sup", ["footnote-reference", "footnote-definition-label"])
-            .add_url_schemes(["notewell"])
             .link_rel(None);
-        for heading in ["h1", "h2", "h3", "h4", "h5", "h6"] {
-            builder.add_tag_attributes(heading, ["id"]);
-        }
         builder
     });
     CLEANER.clean(html).to_string()
+}
+
+/// What a note may have in any HTML that is made of it.
+fn cleaner() -> Builder<'static> {
+    let mut builder = Builder::default();
+    builder
+        .add_tag_attributes("code", ["class"])
+        .add_tag_attributes("div", ["id", "data-callout"])
+        .add_allowed_classes("div", ["callout", "embed", "footnote-definition"])
+        .add_allowed_classes("p", ["callout-title"])
+        .add_allowed_classes("span", ["missing", "math", "math-inline", "math-display"])
+        .add_allowed_classes("sup", ["footnote-reference", "footnote-definition-label"])
+        .add_url_schemes(["notewell"]);
+    for heading in ["h1", "h2", "h3", "h4", "h5", "h6"] {
+        builder.add_tag_attributes(heading, ["id"]);
+    }
+    builder
 }
 
 /// HTML that is not sanitised yet; `None` when it has more than `limit` bytes. `embeds` is the
@@ -123,6 +152,7 @@ fn unsafe_html(
     markdown: &str,
     definitions: &[(String, String)],
     resolver: &dyn Resolve,
+    anchors: &[Anchor],
     embeds: Option<&Cell<usize>>,
     limit: usize,
 ) -> Option<String> {
@@ -132,7 +162,10 @@ fn unsafe_html(
         Some((CowStr::from(definitions[at].1.clone()), CowStr::from("")))
     };
     let parser = Parser::new_with_broken_link_callback(markdown, dialect(), Some(define));
-    let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
+    let events: Vec<Event<'_>> = match anchors.is_empty() {
+        true => TextMergeStream::new(parser).collect(),
+        false => page::anchored(TextMergeWithOffset::new(parser.into_offset_iter()), anchors),
+    };
     let mut page = Page::new(events.len(), resolver, embeds);
     let mut at = 0;
     while at < events.len() {
@@ -203,6 +236,17 @@ impl<'a, 'r> Page<'a, 'r> {
             },
             Event::Start(Tag::Image { link_type: LinkType::WikiLink { .. }, dest_url, .. }) => {
                 return self.embed(events, at, dest_url);
+            }
+            Event::Start(Tag::Image { dest_url, title, .. }) => {
+                match self.resolver.image(dest_url) {
+                    Some(address) => self.out.push(Event::Start(Tag::Image {
+                        link_type: LinkType::Inline,
+                        dest_url: address.into(),
+                        title: title.clone(),
+                        id: "".into(),
+                    })),
+                    None => return self.image_link(events, at, dest_url),
+                }
             }
             Event::SoftBreak | Event::HardBreak if self.callout_title => {
                 self.callout_title = false;
@@ -277,7 +321,7 @@ impl<'a, 'r> Page<'a, 'r> {
         match shown {
             Some(Embedded::Markdown(markdown)) => {
                 let left = budget.map_or(0, Cell::get);
-                let inner = unsafe_html(&markdown, &[], self.resolver, None, left);
+                let inner = unsafe_html(&markdown, &[], self.resolver, &[], None, left);
                 let Some(inner) =
                     inner.map(|inner| format!("<div class=\"embed\">\n{inner}</div>\n"))
                 else {
@@ -317,6 +361,19 @@ impl<'a, 'r> Page<'a, 'r> {
                 next
             }
         }
+    }
+
+    /// A picture that is not shown as the link to it.
+    fn image_link(&mut self, events: &[Event<'a>], at: usize, dest: &str) -> usize {
+        let is_end = |event: &Event<'_>| matches!(event, Event::End(TagEnd::Image));
+        let text = text_until(&events[at + 1..], |end| matches!(end, TagEnd::Image));
+        let text = if text.trim().is_empty() { dest } else { &text };
+        // A link cannot stand in a link.
+        match self.links.is_empty() {
+            true => self.raw(format!("<a href=\"{}\">{}</a>", escape(dest), escape(text))),
+            false => self.raw(escape(text)),
+        }
+        events[at + 1..].iter().position(is_end).map_or(events.len(), |end| at + end + 2)
     }
 
     /// An embed as a link, or as plain text where it leads nowhere.

@@ -5,11 +5,15 @@
 //! hands its work to [`Visit::run`], fills a template that has a [`Shell`], and returns a
 //! [`Html`] with its [`Audience`].
 
+mod age;
 mod answer;
+mod asked;
 mod assets;
 pub mod errors;
 mod form;
 mod front;
+mod hits;
+mod recent;
 mod setup;
 mod shell;
 mod sign_in;
@@ -30,7 +34,10 @@ use super::http::Site;
 
 /// The pages. They see what the caller's rights show.
 pub(super) fn pages() -> Router<Site> {
-    Router::new().route("/", get(front::show)).route("/theme", post(theme::set))
+    Router::new()
+        .route("/", get(front::show))
+        .route("/suggest", get(front::suggest))
+        .route("/theme", post(theme::set))
 }
 
 /// What everybody may open: the stylesheet, the script and the icon, and the way in.

@@ -26,6 +26,14 @@ pub struct Shell {
     pub query: String,
     /// Whether the search box has the focus when the page opens.
     pub focus: bool,
+    /// Whether this is the front page, where results take the place of the page as one types.
+    pub is_front: bool,
+    /// Whether questions can be answered here.
+    pub may_ask: bool,
+    /// Filters that a new search keeps.
+    pub carried: Vec<(&'static str, String)>,
+    /// Whether the caller is the owner.
+    pub is_owner: bool,
     /// The address of this page, to come back to.
     pub here: String,
     /// The main navigation.

@@ -7,12 +7,15 @@ use super::{
     results::{Results, SearchAnswer},
 };
 use crate::{
-    app::page::Cursor,
+    app::{
+        page::Cursor,
+        question::{Question, Searched},
+    },
     domain::{
         Error, Filters, Kind, Result, Timestamp,
         property::{PropertyFilter, Sort},
     },
-    search::{self, Options, Query},
+    search::{self, Query},
     tools::{Cx, Effect, Format, Right, Tool, Toolset},
 };
 
@@ -94,36 +97,20 @@ impl Tool for Search {
     type Answer = SearchAnswer;
 
     fn call(self, cx: &Cx<'_>) -> Result<SearchAnswer> {
-        let config = &cx.app.config;
-        let most = config.limits.query_chars;
-        if self.query.chars().count() > most {
-            return Err(Error::invalid_params(format!(
-                "query has more than {most} characters; ask in fewer words, or use `similar` for a long text"
-            )));
-        }
-        let is_word = |c: char| c.is_alphanumeric() || !(c.is_ascii() || c.is_whitespace());
-        if !self.query.trim().is_empty() && !self.query.chars().any(is_word) {
-            return Err(Error::invalid_params(
-                "query has no words, only punctuation; write what you are looking for",
-            ));
-        }
         if self.query.trim().is_empty() && self.filters.is_none() {
             return Err(Error::invalid_params("query is required"));
         }
         Room::check(self.max_tokens)?;
-        let sort = self.sort.as_deref().map(Sort::parse).transpose()?;
-        let query = search::parse(&self.query)?;
-        let mut filters = self.filters.unwrap_or_default().check()?;
-        cx.rights.narrow(&mut filters);
-        let query = cx.app.engine.with_properties(query, &filters)?;
-        let mut options = Options::new(&filters);
-        options.sort = sort.as_ref();
-        options.limit = limit(self.limit, cx)?;
-        options.offset = offset(self.cursor)?;
-        let (answer, note) = match self.rerank {
-            Some(true) => cx.app.search_reranked(&query, &options, cx.rights)?,
-            _ => (cx.app.engine.search(&query, &options)?, None),
+        let question = Question {
+            text: self.query,
+            filters: self.filters.unwrap_or_default().check()?,
+            sort: self.sort.as_deref().map(Sort::parse).transpose()?,
+            limit: limit(self.limit, cx)?,
+            offset: offset(self.cursor)?,
+            rerank: self.rerank == Some(true),
         };
+        let (start, sort) = (question.offset, question.sort.clone());
+        let Searched { answer, query, filters, note } = cx.app.search(question, cx.rights)?;
         let category = filters.category.as_ref().or(query.filters.category.as_ref());
         let unknown = match category {
             Some(category) if answer.results.is_empty() => unknown_category(cx, category)?,
@@ -137,7 +124,7 @@ impl Tool for Search {
         let properties = properties_used(&filters, &query, sort.as_ref());
         let mut notes: Vec<String> = note.into_iter().chain(unknown).collect();
         notes.extend(cx.app.engine.unknown_properties(&properties, &filters)?);
-        Results { cx, offset: options.offset, room, notes, properties }.format(answer)
+        Results { cx, offset: start, room, notes, properties }.format(answer)
     }
 }
 
