@@ -1,0 +1,31 @@
+// The person's part of a client's sign-in: the address that the client shows, our sign-in page, our
+// consent page, and the way back to the client.
+import assert from 'node:assert/strict';
+
+import { press, signInHere } from '../lab/person.mjs';
+
+/** Opens `address` as a person would, allows what is asked, and returns where the browser ended. */
+export async function allow(browser, address, { person, write = true } = {}) {
+  const context = await browser.createBrowserContext();
+  try {
+    const page = await context.newPage();
+    const complaints = [];
+    page.on('console', message => {
+      if (message.type() === 'error' && !/favicon/.test(message.text())) complaints.push(message.text());
+    });
+    await page.goto(address);
+    assert.match(page.url(), /\/sign-in\?/, 'a client is asked for before the person signed in');
+    await signInHere(page, person);
+    assert.match(page.url(), /\/authorize\?/, `after sign-in the person sees ${page.url()}`);
+    const text = await page.$eval('main', main => main.innerText);
+    const host = new URL(new URL(address).searchParams.get('redirect_uri')).host;
+    assert.ok(text.includes(host), `the consent page does not show where it leads (${host}): ${text}`);
+    if (!write) await page.click('input[type=checkbox][value=write]');
+    const policy = [...complaints];
+    await press(page, 'Allow');
+    assert.deepEqual(policy, [], 'the browser complains about our pages');
+    return { landed: page.url(), consent: text };
+  } finally {
+    await context.close();
+  }
+}
