@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { root } from './packages.mjs';
 import { until } from './wait.mjs';
 
-export const binary = process.env.SERVER_BIN;
+export const binary = process.env.SERVER_BIN ?? join(root, 'target/debug/notewell');
 
 /** `fill(dir)` may put a vault into `dir/vault` and files beside it; `config` is notewell.toml. */
 export async function startServer({ config = '', fill = () => {}, args = [], keep } = {}) {

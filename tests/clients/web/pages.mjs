@@ -1,0 +1,67 @@
+// Every page that links lead to, as the owner and as a visitor: light and dark, wide and on a phone.
+//
+//     node pages.mjs [START...]     only pages whose path starts so
+import assert from 'node:assert/strict';
+
+import { check, finish } from '../lab/report.mjs';
+import { violationsOf } from './axe.mjs';
+import { crawl } from './crawl.mjs';
+import { faultsOf } from './html.mjs';
+import { withSite } from './site.mjs';
+import { openTab, views } from './visitor.mjs';
+
+const only = process.argv.slice(2);
+const mostBytes = 40_000;
+
+// Pages that no link may lead to but that must be there.
+const seeds = ['/', '/?q=coffee', '/?q=молоко', '/?q=水', '/?q=zzqqxx%20wwvvkk', '/?q=coffee&ask=1', '/sign-in', '/no-such-page'];
+
+async function checkPage(tab, entry, view, { isLong }) {
+  await tab.look(view);
+  const answer = await tab.open(entry.url);
+  assert.ok(answer.status() < 500, `status ${answer.status()}`);
+  const faults = [...tab.problems()].filter(problem => !(answer.status() === 404 && problem.includes('404')));
+  const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  if (wide > 0) faults.push(`the page is ${wide} px wider than the window`);
+  if (!isLong && tab.weight() > mostBytes) faults.push(`${tab.weight()} bytes are transferred: ${tab.parts()}`);
+  faults.push(...(await violationsOf(tab.page)));
+  assert.deepEqual(faults, []);
+}
+
+async function checkHeaders({ headers }, isPrivate) {
+  const policy = headers.get('content-security-policy') ?? '';
+  for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"]) {
+    assert.ok(policy.includes(part), `policy: ${policy}`);
+  }
+  assert.ok(!policy.includes('unsafe'), policy);
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(headers.get('referrer-policy'), 'no-referrer');
+  const cache = headers.get('cache-control') ?? '';
+  if (isPrivate) assert.match(cache, /no-store/);
+  else if (!/no-store/.test(cache)) assert.match(headers.get('vary') ?? '', /cookie/i, `cache-control: ${cache} without Vary: Cookie`);
+}
+
+await withSite({}, async ({ browser, context, server, cookie }) => {
+  for (const who of ['owner', 'visitor']) {
+    const mine = who === 'owner' ? context : await browser.createBrowserContext();
+    const { pages, broken } = await crawl(server, { seeds, cookie: who === 'owner' ? cookie : '', perShape: 3 });
+    await check(`${who}: every link leads somewhere`, () => {
+      const wrong = broken.filter(({ url, from }) => from !== 'the start').map(({ url, from, why }) => `${url} on ${from}: ${why}`);
+      assert.deepEqual(wrong, []);
+      assert.ok(pages.length > 3, `only ${pages.length} pages were found`);
+    });
+    const tab = await openTab(mine, server);
+    for (const entry of pages) {
+      const path = decodeURI(entry.url.slice(server.url.length));
+      if (only.length > 0 && !only.some(start => path.startsWith(start))) continue;
+      const isLong = entry.html.length > 300_000;
+      await check(`${who} ${path}: HTML`, async () => assert.deepEqual(await faultsOf(entry.html), []));
+      await check(`${who} ${path}: headers`, () => checkHeaders(entry, who === 'owner'));
+      for (const view of views) {
+        await check(`${who} ${path}: ${view.name}`, () => checkPage(tab, entry, view, { isLong }));
+      }
+    }
+    await tab.close();
+  }
+});
+finish();

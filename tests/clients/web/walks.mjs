@@ -1,0 +1,16 @@
+// What people do on the pages, in a real browser.
+//
+//     node walks.mjs [NAME...]
+import { check, finish } from '../lab/report.mjs';
+import { withSite } from './site.mjs';
+import { account } from './walks/account.mjs';
+import { search } from './walks/search.mjs';
+
+const walks = { account, search };
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(walks);
+
+await check('the server stands all walks', () =>
+  withSite({}, async site => {
+    for (const name of wanted) await walks[name](site);
+  }));
+finish();
