@@ -45,6 +45,12 @@ pub mod metric {
     pub const LLM_TOKENS: &str = "notewell_llm_tokens_total";
     /// What was spent, in millionths of the currency of `[llm] input_cost`.
     pub const LLM_COST: &str = "notewell_llm_cost_micros_total";
+    /// Calls of priced methods by `outcome` (as usage records it, or `refused`).
+    pub const MARKET_CALLS: &str = "notewell_market_calls_total";
+    /// What was charged, in millionths of the currency.
+    pub const MARKET_CHARGED: &str = "notewell_market_charged_micros_total";
+    /// Payments from outside by `provider` and `outcome` (`booked`, `repeat`, `refused` or `failed`).
+    pub const MARKET_PAYMENTS: &str = "notewell_market_payments_total";
 }
 
 pub use logs::{Form, start_logs};

@@ -125,6 +125,9 @@ impl App {
         if let Err(error) = self.recover() {
             tracing::warn!(?error, "unfinished changes wait");
         }
+        if let Err(error) = self.market().tend() {
+            tracing::warn!(?error, "holds of processes that ended wait");
+        }
         if [&cards, &prompts].into_iter().flatten().any(|synced| synced.any()) {
             self.wake_index();
         }

@@ -13,6 +13,7 @@ pub mod history;
 mod library;
 mod live;
 mod looks;
+pub mod market;
 pub mod methods;
 pub mod notes;
 pub mod oss;
@@ -87,6 +88,7 @@ pub struct App {
     accounts: accounts::Accounts,
     /// Repositories that are being verified.
     verifications: oss::Verifications,
+    market: market::Market,
     embedder: Option<Arc<dyn Embedder>>,
     /// The language model, where one is configured.
     provider: Option<Arc<dyn Provider>>,
@@ -128,6 +130,7 @@ impl App {
         let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
         let verifications = oss::Verifications::new(&config, store.reports.clone());
+        let market = market::Market::new(config.clone(), &store);
         let kinds = config.search.kinds.clone();
         let sources =
             Arc::new(Sources::new(config.clone(), store.clone(), cards.clone(), prompts.clone()));
@@ -151,6 +154,7 @@ impl App {
             journal,
             accounts: accounts::Accounts::default(),
             verifications,
+            market,
             embedder,
             provider,
             orders: Mutex::default(),
@@ -168,6 +172,9 @@ impl App {
         // A process that died may have left a change half made.
         if let Err(error) = app.recover() {
             tracing::warn!(?error, "unfinished changes wait");
+        }
+        if let Err(error) = app.market.tend() {
+            tracing::warn!(?error, "holds of processes that ended wait");
         }
         Ok(app)
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Embed, Llm};
+use super::{Embed, Llm, Stripe};
 use crate::domain::{Error, Result, error::Doing};
 
 /// The key of the embedding provider: the environment, else the file.
@@ -13,6 +13,16 @@ pub fn embed_key(embed: &Embed) -> Result<Option<String>> {
 /// The key of the language model's provider: the environment, else the file.
 pub fn llm_key(llm: &Llm) -> Result<Option<String>> {
     secret("NOTEWELL_LLM_KEY", &llm.key_file)
+}
+
+/// The secret key of Stripe's API: the environment, else the file.
+pub fn stripe_key(stripe: &Stripe) -> Result<Option<String>> {
+    secret("NOTEWELL_STRIPE_KEY", &stripe.key_file)
+}
+
+/// The secret that Stripe signs webhooks with: the environment, else the file.
+pub fn stripe_webhook_secret(stripe: &Stripe) -> Result<Option<String>> {
+    secret("NOTEWELL_STRIPE_WEBHOOK_SECRET", &stripe.webhook_secret_file)
 }
 
 /// A secret from the environment or from a file that only its owner can read.

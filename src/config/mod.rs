@@ -7,10 +7,10 @@ mod sections;
 
 pub use environment::{
     default_file, editor, embed_key, expand_home, home, library_environment, llm_key, named_file,
-    search_path, wants_colour,
+    search_path, stripe_key, stripe_webhook_secret, wants_colour,
 };
 pub use listen::listen_address;
-pub use market::Market;
+pub use market::{Market, Stripe, X402};
 pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
     Oss, Prompts, Search, Server, Toolsets, Vault, Write,
@@ -152,6 +152,8 @@ impl Config {
             &mut config.prompts.directory,
             &mut config.embed.key_file,
             &mut config.llm.key_file,
+            &mut config.market.stripe.key_file,
+            &mut config.market.stripe.webhook_secret_file,
             &mut config.bookmarks.taxonomy,
         ];
         for path in paths.into_iter().chain(config.vault.iter_mut().map(|vault| &mut vault.path)) {
@@ -269,12 +271,7 @@ impl Config {
                 self.llm.provider
             )));
         }
-        let currency = &self.market.currency;
-        if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            return Err(Error::invalid_params(format!(
-                "`market.currency` is `{currency}`; write the three capital letters of ISO 4217, such as `USD`"
-            )));
-        }
+        self.market.check()?;
         let prices = [self.llm.input_cost, self.llm.output_cost];
         if prices.iter().any(|price| !price.is_finite() || *price < 0.0) {
             return Err(Error::invalid_params(

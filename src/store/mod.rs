@@ -12,6 +12,7 @@ pub mod cards;
 pub mod folder;
 pub mod items;
 pub mod jsonl;
+pub mod ledger;
 pub mod oauth;
 pub mod pages;
 pub mod private;
@@ -23,6 +24,7 @@ pub mod sqlite;
 pub mod texts;
 pub mod tokens;
 mod url;
+pub mod usage;
 pub mod users;
 
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub use audit::Audit;
 pub use bookmarks::Bookmarks;
 pub use cards::Cards;
 pub use items::Items;
+pub use ledger::Ledger;
 pub use oauth::OAuth;
 pub use pages::Pages;
 pub use prompts::Prompts;
@@ -40,6 +43,7 @@ pub use sessions::Sessions;
 pub use texts::Texts;
 pub use tokens::Tokens;
 pub use url::{StoreLimits, StoreUrl, open};
+pub use usage::Usage;
 pub use users::Users;
 
 /// Everything durable but cards and prompts, whose places are configured for themselves.
@@ -67,4 +71,8 @@ pub struct Store {
     pub revisions: Arc<dyn Revisions>,
     /// Connected clients, and what they were issued.
     pub oauth: Arc<dyn OAuth>,
+    /// The books.
+    pub ledger: Arc<dyn Ledger>,
+    /// Calls of priced methods.
+    pub usage: Arc<dyn Usage>,
 }

@@ -79,7 +79,9 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
                 bookmarks: database.clone(),
                 reports: database.clone(),
                 revisions: database.clone(),
-                oauth: database,
+                oauth: database.clone(),
+                ledger: database.clone(),
+                usage: database,
             })
         }
     }

@@ -62,6 +62,7 @@ mod sse;
 mod stdio;
 mod store;
 mod store_accounts;
+mod store_market;
 mod support;
 mod tools;
 mod undo;

@@ -6,6 +6,7 @@ mod bookmarks;
 pub mod cards;
 mod fault;
 mod items;
+mod ledger;
 mod oauth;
 mod opening;
 mod pages;
@@ -13,6 +14,7 @@ mod reports;
 mod revisions;
 mod sessions;
 mod tokens;
+mod usage;
 mod users;
 
 use std::{

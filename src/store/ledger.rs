@@ -1,0 +1,370 @@
+//! The books: double entry, append only. Every entry sums to zero, has a unique key and is never
+//! changed. Calls under way hold their price until they end.
+
+use std::{fmt, str::FromStr};
+
+use crate::domain::{Error, Money, Pid, Result, Timestamp, UserId, query::words};
+
+use super::usage::{Call, Outcome};
+
+words!(
+    /// Where money comes from and goes to.
+    Outside, "provider", { Manual = "manual", Stripe = "stripe", X402 = "x402" }
+);
+
+words!(
+    /// What an entry books.
+    EntryKind, "kind of entry", {
+        TopUp = "top_up",
+        Hold = "hold",
+        Capture = "capture",
+        Release = "release",
+        Sale = "sale",
+        Refund = "refund",
+        Payout = "payout",
+    }
+);
+
+/// An account of the books.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Account {
+    /// The credit of a user. Never below zero.
+    User(UserId),
+    /// What a user's calls under way hold. Never below zero.
+    Held(UserId),
+    /// What an author earned and was not paid yet. Below zero after a refund of what was paid.
+    Author(UserId),
+    /// What the operator earned.
+    Platform,
+    /// The world: minus what came in from it.
+    Outside(Outside),
+}
+
+impl Account {
+    /// The lowest balance; `None` for accounts that may owe.
+    pub fn floor(self) -> Option<Money> {
+        match self {
+            Account::User(_) | Account::Held(_) => Some(Money::ZERO),
+            Account::Author(_) | Account::Platform | Account::Outside(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Account::User(user) => write!(f, "user:{}", user.0),
+            Account::Held(user) => write!(f, "held:{}", user.0),
+            Account::Author(user) => write!(f, "author:{}", user.0),
+            Account::Platform => f.write_str("platform"),
+            Account::Outside(outside) => write!(f, "outside:{outside}"),
+        }
+    }
+}
+
+impl FromStr for Account {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            Error::invalid_params(format!(
+                "`{text}` is not an account; write `user:N`, `held:N`, `author:N`, `platform` or `outside:NAME`"
+            ))
+        };
+        let (kind, name) = text.split_once(':').unwrap_or((text, ""));
+        let user = || name.parse().map(UserId).map_err(|_| wrong());
+        Ok(match kind {
+            "user" => Account::User(user()?),
+            "held" => Account::Held(user()?),
+            "author" => Account::Author(user()?),
+            "platform" if name.is_empty() => Account::Platform,
+            "outside" => Account::Outside(name.parse().map_err(|_| wrong())?),
+            _ => return Err(wrong()),
+        })
+    }
+}
+
+/// The number of an entry, rising.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+pub struct EntryId(pub i64);
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// One side of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    /// The account.
+    pub account: Account,
+    /// What is added to it; negative where it is taken away.
+    pub amount: Money,
+}
+
+/// An entry of the books.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number.
+    pub id: EntryId,
+    /// When it was booked.
+    pub at: Timestamp,
+    /// What it books.
+    pub kind: EntryKind,
+    /// What it is booked for.
+    pub key: String,
+    /// The entry that this one ends.
+    pub ends: Option<EntryId>,
+    /// The entry that ended this one.
+    pub ended_by: Option<EntryId>,
+    /// A word of whoever booked it.
+    pub memo: String,
+    /// Its sides, which sum to zero.
+    pub postings: Vec<Posting>,
+}
+
+impl Entry {
+    /// What the entry adds to an account.
+    pub fn amount_of(&self, account: Account) -> Money {
+        let own = self.postings.iter().filter(|posting| posting.account == account);
+        own.map(|posting| posting.amount).sum()
+    }
+}
+
+/// An entry to book.
+#[derive(Debug, Clone)]
+pub struct NewEntry {
+    /// What it books.
+    pub kind: EntryKind,
+    /// What it is booked for. The same key again books nothing.
+    pub key: String,
+    /// The entry that it ends.
+    pub ends: Option<EntryId>,
+    /// A word of whoever books it.
+    pub memo: String,
+    /// At least two sides, of different accounts, that sum to zero.
+    pub postings: Vec<Posting>,
+}
+
+impl NewEntry {
+    /// An entry without postings.
+    pub fn new(kind: EntryKind, key: impl Into<String>) -> Self {
+        Self { kind, key: key.into(), ends: None, memo: String::new(), postings: Vec::new() }
+    }
+
+    /// Adds `amount` to an account. Zero adds no posting.
+    pub fn add(mut self, account: Account, amount: Money) -> Self {
+        if amount != Money::ZERO {
+            self.postings.push(Posting { account, amount });
+        }
+        self
+    }
+
+    /// Ends an entry.
+    pub fn ending(mut self, entry: EntryId) -> Self {
+        self.ends = Some(entry);
+        self
+    }
+
+    /// With a word of whoever books it.
+    pub fn with_memo(mut self, memo: impl Into<String>) -> Self {
+        self.memo = memo.into();
+        self
+    }
+}
+
+/// What became of an entry to book.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Posted {
+    /// It is booked.
+    New(Entry),
+    /// The same had been booked under this key before; nothing was.
+    Known(Entry),
+}
+
+impl Posted {
+    /// The entry.
+    pub fn entry(&self) -> &Entry {
+        match self {
+            Posted::New(entry) | Posted::Known(entry) => entry,
+        }
+    }
+}
+
+/// A process that may have calls under way, alive as long as this is.
+#[derive(Debug)]
+pub struct Process {
+    /// Its number, never given to another.
+    pub id: i64,
+    /// What shows others that it lives; released by the system when the process ends.
+    pub lock: Option<std::fs::File>,
+}
+
+/// A paid call that is about to run.
+#[derive(Debug, Clone)]
+pub struct NewHold {
+    /// The call.
+    pub call: Call,
+    /// What makes two calls the same call.
+    pub identity: CallIdentity,
+    /// How many calls of this method a user may try for nothing.
+    pub trial_calls: u32,
+    /// What a user may spend from `day` on.
+    pub user_cap: Money,
+    /// What a token may spend from `day` on.
+    pub token_cap: Money,
+    /// When the day of the caps began.
+    pub day: Timestamp,
+    /// A call that succeeded from here on is not charged again.
+    pub repeat_since: Timestamp,
+}
+
+/// What makes two calls the same call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallIdentity {
+    /// The hash of method, version and arguments, or of an explicit key.
+    pub call: [u8; 32],
+    /// The hash of method and arguments.
+    pub arguments: [u8; 32],
+}
+
+/// The number of a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HoldId(pub i64);
+
+/// What a paid call needs before it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// The price is held.
+    Held(HoldId),
+    /// A call for trying is held; so many are left after it.
+    Trial(HoldId, u32),
+    /// The same call succeeded before; the entry charged it, unless it was a trial.
+    Repeat(Option<EntryId>),
+    /// The explicit key was used for a call with other arguments.
+    KeyTaken,
+    /// The same call is under way, and the credit does not cover both.
+    Running,
+    /// The credit does not cover the price.
+    Short(Money),
+    /// The user spent this much today, and the price does not fit under the cap.
+    UserCap(Money),
+    /// The token spent this much today, and the price does not fit under the cap.
+    TokenCap(Money),
+}
+
+/// How a paid call that succeeded was charged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// The entry that charged it, now or at its first success.
+    pub entry: Option<EntryId>,
+    /// What was charged now.
+    pub charged: Money,
+    /// How the call ended.
+    pub outcome: Outcome,
+    /// The user's credit afterwards.
+    pub balance: Money,
+}
+
+/// A call under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenHold {
+    /// Its number.
+    pub id: HoldId,
+    /// Whose process makes it.
+    pub process: i64,
+    /// Since when.
+    pub at: Timestamp,
+    /// Whose call it is.
+    pub user: UserId,
+    /// The method's page.
+    pub page: Pid,
+    /// The method.
+    pub method: String,
+    /// What is held.
+    pub amount: Money,
+}
+
+/// Which entries are listed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EntryFilter {
+    /// Only those with a posting to this account.
+    pub account: Option<Account>,
+    /// Only those of this kind.
+    pub kind: Option<EntryKind>,
+    /// From this moment, inclusive.
+    pub from: Option<Timestamp>,
+    /// Before this moment, exclusive.
+    pub until: Option<Timestamp>,
+    /// Only those below this number.
+    pub before: Option<EntryId>,
+}
+
+/// Keeps the books.
+pub trait Ledger: Send + Sync {
+    /// Books an entry. A key that was booked before with the same sides changes nothing; with
+    /// others it is a conflict. So is a second end of the same entry, a sum other than zero, and a
+    /// balance below its floor.
+    fn post(&self, entry: &NewEntry) -> Result<Posted>;
+
+    /// One entry.
+    fn entry(&self, id: EntryId) -> Result<Option<Entry>>;
+
+    /// The entry that was booked under this key.
+    fn of_key(&self, key: &str) -> Result<Option<Entry>>;
+
+    /// Entries, newest first.
+    fn entries(&self, filter: &EntryFilter, limit: usize) -> Result<Vec<Entry>>;
+
+    /// The balance of an account; zero where nothing was booked.
+    fn balance(&self, account: Account) -> Result<Money>;
+
+    /// The balance that an account had before a moment, from its postings.
+    fn balance_before(&self, account: Account, at: Timestamp) -> Result<Money>;
+
+    /// Every account with its balance, by name.
+    fn balances(&self) -> Result<Vec<(Account, Money)>>;
+
+    /// Registers this process as one that makes calls.
+    fn enlist(&self) -> Result<Process>;
+
+    /// Decides in one transaction whether a call may run, and holds what it costs.
+    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Begun>;
+
+    /// Charges a call that succeeded: `author` of the price to its author, the rest to the
+    /// platform. A call whose twin was charged meanwhile is not charged. A hold that was released
+    /// meanwhile is a conflict.
+    fn capture(&self, hold: HoldId, author: Money, ms: u64) -> Result<Captured>;
+
+    /// Gives back what a call holds, and records how it ended. False when it was released before.
+    fn release(&self, hold: HoldId, outcome: Outcome, ms: u64) -> Result<bool>;
+
+    /// Releases the holds of processes that ended without doing so. Returns how many.
+    fn release_abandoned(&self) -> Result<usize>;
+
+    /// Calls under way, oldest first.
+    fn open_holds(&self) -> Result<Vec<OpenHold>>;
+
+    /// What is wrong with the books; empty when every entry sums to zero, every balance is the sum
+    /// of its postings and above its floor, and every held amount belongs to a call under way.
+    fn damage(&self) -> Result<Vec<String>>;
+
+    /// Sums every balance again from its postings. Returns how many changed.
+    fn recount(&self) -> Result<usize>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_reads_back() {
+        for name in ["user:7", "held:7", "author:12", "platform", "outside:x402"] {
+            assert_eq!(name.parse::<Account>().unwrap().to_string(), name);
+        }
+        for bad in ["", "user", "user:", "user:x", "platform:1", "outside:bank", "bank"] {
+            assert!(bad.parse::<Account>().is_err(), "{bad}");
+        }
+    }
+}

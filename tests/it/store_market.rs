@@ -1,0 +1,339 @@
+//! The contract of the books and of usage, over every store.
+
+use notewell::{
+    domain::{Code, Error, Money, Pid, Timestamp, UserId},
+    store::{
+        Ledger, Store,
+        ledger::{
+            Account, Begun, CallIdentity, EntryFilter, EntryId, EntryKind, HoldId, NewEntry,
+            NewHold, Outside, Posted, Process,
+        },
+        usage::{Call, NewUsage, Outcome, UsageFilter},
+    },
+};
+
+use crate::store::every_store;
+
+const ANN: UserId = UserId(1);
+const MIRA: UserId = UserId(2);
+const PAGE: Pid = Pid(7);
+const PRICE: Money = Money(10_000);
+
+fn balance(store: &Store, account: Account) -> Money {
+    store.ledger.balance(account).unwrap()
+}
+
+fn top_up(ledger: &dyn Ledger, user: UserId, amount: i64, key: &str) -> Posted {
+    let entry = NewEntry::new(EntryKind::TopUp, key)
+        .with_memo("перевод 送金")
+        .add(Account::Outside(Outside::Manual), Money(-amount))
+        .add(Account::User(user), Money(amount));
+    ledger.post(&entry).unwrap()
+}
+
+fn call() -> Call {
+    Call {
+        user: Some(ANN),
+        token: Some(3),
+        method: "обзор".into(),
+        page: PAGE,
+        author: Some(MIRA),
+        version: "0123456789abcdef".into(),
+        price: PRICE,
+        request: "42".into(),
+    }
+}
+
+/// A call with this identity, within wide caps.
+fn hold(identity: u8) -> NewHold {
+    NewHold {
+        call: call(),
+        identity: CallIdentity { call: [identity; 32], arguments: [identity; 32] },
+        trial_calls: 0,
+        user_cap: Money(1_000_000),
+        token_cap: Money(1_000_000),
+        day: Timestamp(0),
+        repeat_since: Timestamp(0),
+    }
+}
+
+fn held(ledger: &dyn Ledger, process: &Process, new: &NewHold) -> HoldId {
+    match ledger.begin(process, new).unwrap() {
+        Begun::Held(id) | Begun::Trial(id, _) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn proved(store: &Store) {
+    assert_eq!(store.ledger.damage().unwrap(), [""; 0]);
+}
+
+fn conflict<T: std::fmt::Debug>(result: Result<T, Error>, words: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.code, Code::Conflict, "{error}");
+    assert!(error.message.contains(words), "{error}");
+}
+
+#[test]
+fn an_entry_is_booked_once_and_sums_to_zero() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        assert!(ledger.balances().unwrap().is_empty());
+        let first = top_up(ledger, ANN, 500, "a");
+        assert!(matches!(first, Posted::New(_)));
+        let Posted::Known(again) = top_up(ledger, ANN, 500, "a") else { panic!("booked twice") };
+        assert_eq!(&again, first.entry());
+        assert_eq!(again.memo, "перевод 送金");
+        assert_eq!(balance(store, Account::User(ANN)), Money(500));
+        assert_eq!(balance(store, Account::Outside(Outside::Manual)), Money(-500));
+        let user =
+            |amount| NewEntry::new(EntryKind::TopUp, "b").add(Account::User(ANN), Money(amount));
+        let outside = Account::Outside(Outside::Stripe);
+        for wrong in [
+            user(5),
+            user(5).add(outside, Money(-4)),
+            user(5).add(Account::User(ANN), Money(-5)),
+            NewEntry::new(EntryKind::TopUp, "b"),
+        ] {
+            conflict(ledger.post(&wrong), "sum to zero");
+        }
+        let huge = user(i64::MAX).add(outside, Money(i64::MAX)).add(Account::Platform, Money(2));
+        assert!(ledger.post(&huge).is_err(), "a sum that wraps to zero");
+        let mut other = user(5).add(outside, Money(-5));
+        other.key = "a".into();
+        conflict(ledger.post(&other), "other amounts");
+        conflict(ledger.post(&user(-501).add(outside, Money(501))), "does not cover");
+        assert_eq!(balance(store, Account::User(ANN)), Money(500));
+        assert_eq!(ledger.entries(&EntryFilter::default(), 10).unwrap().len(), 1);
+        proved(store);
+    });
+}
+
+#[test]
+fn an_entry_ends_once() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let id = top_up(ledger, ANN, 500, "a").entry().id;
+        let back = |key: &str, ends| {
+            NewEntry::new(EntryKind::Refund, key)
+                .ending(ends)
+                .add(Account::User(ANN), Money(-500))
+                .add(Account::Outside(Outside::Manual), Money(500))
+        };
+        assert!(ledger.post(&back("r", EntryId(99))).unwrap_err().message.contains("no entry 99"));
+        let refund = ledger.post(&back("r", id)).unwrap().entry().id;
+        assert!(matches!(ledger.post(&back("r", id)).unwrap(), Posted::Known(_)));
+        top_up(ledger, ANN, 500, "b");
+        conflict(ledger.post(&back("another", id)), "ended");
+        assert_eq!(ledger.entry(id).unwrap().unwrap().ended_by, Some(refund));
+        assert_eq!(ledger.of_key("r").unwrap().unwrap().ends, Some(id));
+        assert_eq!(ledger.of_key("nothing").unwrap(), None);
+        proved(store);
+    });
+}
+
+#[test]
+fn entries_are_listed_by_account_kind_and_time() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let ids: Vec<EntryId> = [(ANN, "a"), (MIRA, "b"), (ANN, "c")]
+            .map(|(user, key)| top_up(ledger, user, 100, key).entry().id)
+            .into();
+        let list = |filter: EntryFilter| -> Vec<EntryId> {
+            ledger.entries(&filter, 10).unwrap().iter().map(|entry| entry.id).collect()
+        };
+        let of = |account| EntryFilter { account: Some(account), ..EntryFilter::default() };
+        assert_eq!(list(of(Account::User(ANN))), [ids[2], ids[0]]);
+        assert_eq!(list(of(Account::Author(ANN))), []);
+        assert_eq!(list(EntryFilter { before: Some(ids[1]), ..EntryFilter::default() }), [ids[0]]);
+        let kind = Some(EntryKind::Payout);
+        assert_eq!(list(EntryFilter { kind, ..EntryFilter::default() }), []);
+        let from = Some(Timestamp::now().plus_days(1));
+        assert_eq!(list(EntryFilter { from, ..EntryFilter::default() }), []);
+        let account = Account::User(ANN);
+        assert_eq!(ledger.balance_before(account, Timestamp(0)).unwrap(), Money::ZERO);
+        let later = Timestamp::now().plus_days(1);
+        assert_eq!(ledger.balance_before(account, later).unwrap(), Money(200));
+    });
+}
+
+#[test]
+fn a_call_holds_its_price_and_is_charged_or_not() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let process = ledger.enlist().unwrap();
+        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Short(Money::ZERO));
+        top_up(ledger, ANN, 15_000, "a");
+        let first = held(ledger, &process, &hold(1));
+        assert_eq!(balance(store, Account::User(ANN)), Money(5_000));
+        assert_eq!(balance(store, Account::Held(ANN)), PRICE);
+        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Running);
+        assert_eq!(ledger.begin(&process, &hold(2)).unwrap(), Begun::Short(Money(5_000)));
+        proved(store);
+        assert!(ledger.release(first, Outcome::Failed, 3).unwrap());
+        assert!(!ledger.release(first, Outcome::Failed, 3).unwrap(), "released before");
+        conflict(ledger.capture(first, Money(8_000), 3), "released");
+        assert_eq!(balance(store, Account::User(ANN)), Money(15_000));
+        let second = held(ledger, &process, &hold(1));
+        let captured = ledger.capture(second, Money(8_000), 3).unwrap();
+        assert_eq!((captured.charged, captured.balance), (PRICE, Money(5_000)));
+        assert_eq!(captured.outcome, Outcome::Charged);
+        assert_eq!(balance(store, Account::Author(MIRA)), Money(8_000));
+        assert_eq!(balance(store, Account::Platform), Money(2_000));
+        assert_eq!(balance(store, Account::Held(ANN)), Money::ZERO);
+        // The same call again costs nothing; another key with it does not become another call.
+        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Repeat(captured.entry));
+        let mut other = hold(1);
+        other.identity.arguments = [9; 32];
+        assert_eq!(ledger.begin(&process, &other).unwrap(), Begun::KeyTaken);
+        let mut later = hold(1);
+        later.repeat_since = Timestamp::now().plus_days(1);
+        assert_eq!(ledger.begin(&process, &later).unwrap(), Begun::Short(Money(5_000)));
+        assert!(ledger.open_holds().unwrap().is_empty());
+        let rows = store.usage.list(&UsageFilter::default(), 10).unwrap();
+        let outcomes: Vec<_> = rows.iter().map(|row| (row.outcome, row.charged)).collect();
+        assert_eq!(outcomes, [(Outcome::Failed, Money::ZERO), (Outcome::Charged, PRICE)]);
+        assert_eq!((&rows[1].call, rows[1].entry), (&call(), captured.entry));
+        proved(store);
+    });
+}
+
+#[test]
+fn twins_under_way_are_charged_once() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let process = ledger.enlist().unwrap();
+        top_up(ledger, ANN, 50_000, "a");
+        let holds = [1, 1, 1].map(|identity| held(ledger, &process, &hold(identity)));
+        assert_eq!(balance(store, Account::Held(ANN)), Money(30_000));
+        let captured = holds.map(|hold| ledger.capture(hold, Money(8_000), 1).unwrap());
+        let charged = captured.clone().map(|captured| captured.charged);
+        assert_eq!(charged, [PRICE, Money::ZERO, Money::ZERO]);
+        assert!(captured.iter().all(|one| one.entry == captured[0].entry), "one receipt for all");
+        assert_eq!(balance(store, Account::User(ANN)), Money(40_000));
+        proved(store);
+    });
+}
+
+#[test]
+fn after_a_refund_the_same_call_is_charged_again() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let process = ledger.enlist().unwrap();
+        top_up(ledger, ANN, 10_000, "a");
+        let captured = ledger.capture(held(ledger, &process, &hold(1)), Money(8_000), 1).unwrap();
+        let refund = NewEntry::new(EntryKind::Refund, "refund")
+            .ending(captured.entry.unwrap())
+            .add(Account::User(ANN), PRICE)
+            .add(Account::Author(MIRA), Money(-8_000))
+            .add(Account::Platform, Money(-2_000));
+        let refund = ledger.post(&refund).unwrap().entry().id;
+        let row = store.usage.list(&UsageFilter::default(), 10).unwrap().remove(0);
+        assert_eq!(row.refund, Some(refund));
+        assert!(matches!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Held(_)));
+        proved(store);
+    });
+}
+
+#[test]
+fn trials_and_caps_count_what_is_under_way() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let process = ledger.enlist().unwrap();
+        let trial = |identity| NewHold { trial_calls: 2, ..hold(identity) };
+        let begin = |new: &NewHold| ledger.begin(&process, new).unwrap();
+        let Begun::Trial(first, 1) = begin(&trial(1)) else { panic!() };
+        let Begun::Trial(second, 0) = begin(&trial(2)) else { panic!() };
+        assert_eq!(begin(&trial(3)), Begun::Short(Money::ZERO));
+        ledger.release(second, Outcome::Failed, 0).unwrap();
+        assert_eq!(ledger.capture(first, Money(8_000), 0).unwrap().outcome, Outcome::Trial);
+        assert_eq!(store.usage.trials(ANN, &[PAGE]).unwrap()[&PAGE], 1);
+        assert_eq!(begin(&trial(1)), Begun::Repeat(None), "a repeat uses up no trial");
+        let Begun::Trial(second, 0) = begin(&trial(2)) else { panic!() };
+        ledger.capture(second, Money(8_000), 0).unwrap();
+        top_up(ledger, ANN, 100_000, "a");
+        let capped = |identity, user_cap, token_cap| NewHold {
+            user_cap: Money(user_cap),
+            token_cap: Money(token_cap),
+            ..hold(identity)
+        };
+        assert_eq!(begin(&capped(3, 9_999, 99_999)), Begun::UserCap(Money::ZERO));
+        let under_way = held(ledger, &process, &capped(3, 10_000, 10_000));
+        assert_eq!(begin(&capped(4, 19_999, 99_999)), Begun::UserCap(PRICE));
+        assert_eq!(begin(&capped(4, 99_999, 19_999)), Begun::TokenCap(PRICE));
+        ledger.capture(under_way, Money(8_000), 0).unwrap();
+        assert_eq!(begin(&capped(4, 99_999, 19_999)), Begun::TokenCap(PRICE));
+        let mut other_token = capped(4, 99_999, 19_999);
+        other_token.call.token = Some(4);
+        assert!(matches!(begin(&other_token), Begun::Held(_)));
+        assert_eq!(store.usage.bought(ANN, &[PAGE, Pid(8)]).unwrap(), [PAGE]);
+        proved(store);
+    });
+}
+
+#[test]
+fn only_holds_of_the_dead_are_released() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let (living, dead) = (ledger.enlist().unwrap(), ledger.enlist().unwrap());
+        assert_ne!(living.id, dead.id);
+        top_up(ledger, ANN, 50_000, "a");
+        let kept = held(ledger, &living, &hold(1));
+        held(ledger, &dead, &hold(2));
+        held(ledger, &dead, &NewHold { trial_calls: 5, ..hold(3) });
+        assert_eq!(ledger.release_abandoned().unwrap(), 0);
+        drop(dead);
+        assert_eq!(ledger.release_abandoned().unwrap(), 2);
+        assert_eq!(ledger.release_abandoned().unwrap(), 0);
+        let open: Vec<HoldId> = ledger.open_holds().unwrap().iter().map(|hold| hold.id).collect();
+        assert_eq!(open, [kept]);
+        assert_eq!(balance(store, Account::User(ANN)), Money(40_000));
+        let rows = store.usage.list(&UsageFilter::default(), 10).unwrap();
+        assert!(rows.iter().all(|row| row.outcome == Outcome::Abandoned));
+        assert_eq!(rows.len(), 2);
+        proved(store);
+    });
+}
+
+#[test]
+fn usage_is_listed_and_summed_up() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let usage = &*store.usage;
+        let process = ledger.enlist().unwrap();
+        top_up(ledger, ANN, 100_000, "a");
+        for identity in [1, 2] {
+            ledger.capture(held(ledger, &process, &hold(identity)), Money(8_000), 5).unwrap();
+        }
+        let failed = held(ledger, &process, &hold(3));
+        ledger.release(failed, Outcome::Failed, 5).unwrap();
+        let own = Call { user: Some(MIRA), token: None, method: "レビュー".into(), ..call() };
+        usage.record(&NewUsage { call: own, outcome: Outcome::Author, ms: 1 }).unwrap();
+        let list = |filter: UsageFilter| usage.list(&filter, 10).unwrap();
+        assert_eq!(list(UsageFilter::default()).len(), 4);
+        assert_eq!(list(UsageFilter { user: Some(ANN), ..UsageFilter::default() }).len(), 3);
+        assert_eq!(list(UsageFilter { author: Some(ANN), ..UsageFilter::default() }).len(), 0);
+        assert_eq!(list(UsageFilter { after: Some(3), ..UsageFilter::default() }).len(), 1);
+        let until = Some(Timestamp(5));
+        assert_eq!(list(UsageFilter { until, ..UsageFilter::default() }).len(), 0);
+        let tomorrow = Timestamp::now().plus_days(1);
+        let earnings = usage.earnings(MIRA, Timestamp(0), tomorrow).unwrap();
+        let (review, own) = (&earnings[0], &earnings[1]);
+        assert_eq!((review.method.as_str(), review.calls, review.charged_calls), ("обзор", 2, 2));
+        assert_eq!((review.gross, review.earned), (Money(20_000), Money(16_000)));
+        assert_eq!((own.method.as_str(), own.calls, own.earned), ("レビュー", 1, Money::ZERO));
+        assert!(usage.earnings(ANN, Timestamp(0), tomorrow).unwrap().is_empty());
+        let popularity = usage.popularity(&[PAGE, Pid(8)], Timestamp(0)).unwrap();
+        assert_eq!(popularity.len(), 1);
+        assert_eq!((popularity[&PAGE].calls, popularity[&PAGE].answered), (4, 3));
+    });
+}
+
+#[test]
+fn balances_can_be_counted_again() {
+    every_store(|store, _| {
+        top_up(&*store.ledger, ANN, 100, "a");
+        assert_eq!(store.ledger.recount().unwrap(), 0);
+        proved(store);
+    });
+}
