@@ -17,7 +17,7 @@ use super::{
     rights::{Rights, VisiblePages},
 };
 use crate::{
-    domain::{Author, Pid, Result, VaultPath},
+    domain::{Author, Pid, Result, UserName, VaultPath, user::Role},
     markdown::outline::likeness,
     store::pages::PageRow,
     telemetry::metric,
@@ -209,6 +209,13 @@ impl Shelf {
 }
 
 impl App {
+    /// Whether a user of this name has the role of an author.
+    fn has_author_account(&self, author: &Author) -> Result<bool> {
+        let Ok(name) = UserName::new(author.as_str()) else { return Ok(false) };
+        let account = self.store.users.find(&name)?;
+        Ok(account.is_some_and(|account| account.role == Role::Author))
+    }
+
     /// The library as of the newest change, with the pages that this request sees.
     pub fn library(&self, rights: &Rights) -> Result<Arc<Library>> {
         let pages = rights.visible_pages();
@@ -241,14 +248,18 @@ impl App {
         })
     }
 
-    /// Whether the request sees a page of the author to whom it is confined. `None` while the vaults
+    /// Whether somebody is called as the author to whom the request is confined: a user who is an
+    /// author, or the author of a page that the request may read or call. `None` while the vaults
     /// are still being read and no such page was found.
     pub fn knows_author(&self, rights: &Rights) -> Result<Option<bool>> {
         let is_read = self.await_first_look();
         let Some(author) = rights.author() else { return Ok(Some(true)) };
         // Unconfined, so that an unknown author costs no library of its own.
         let library = self.library(&rights.clone().unconfined())?;
-        Ok(match library.authors.contains_key(author) {
+        let is_known = library.authors.contains_key(author)
+            || self.has_author_account(author)?
+            || !self.methods(rights)?.is_empty();
+        Ok(match is_known {
             true => Some(true),
             false => is_read.then_some(false),
         })

@@ -174,7 +174,10 @@ impl App {
         let methods = self.methods(&self.owner())?;
         let names = methods
             .into_iter()
-            .map(|method| format!("{} {} {:?}", method.name, method.description, method.arguments))
+            .map(|method| {
+                let price = (method.price(), method.page().price_free);
+                format!("{} {} {:?} {price:?}", method.name, method.description, method.arguments)
+            })
             .collect();
         Ok((names, self.store.items.count(Some(Kind::Page))?))
     }

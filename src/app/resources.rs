@@ -150,7 +150,12 @@ impl App {
         let (pid, toc) = rest.split_once('/').map_or((rest, None), |(pid, toc)| (pid, Some(toc)));
         let Ok(pid) = pid.parse() else { return Ok(None) };
         self.await_first_look();
-        let Some(opened) = self.open_pid(Pid(pid), rights)? else { return Ok(None) };
+        let Some(opened) = self.open_pid(Pid(pid), rights)? else {
+            return match self.sold_page(Pid(pid), rights)? {
+                Some(method) => Err(self.only_sold(&method)),
+                None => Ok(None),
+            };
+        };
         let text = match toc {
             None | Some("") => opened.text.clone(),
             Some(toc) => {

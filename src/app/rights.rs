@@ -138,6 +138,13 @@ impl Rights {
         by_author && self.caller.grants().any(|grant| grant.extent.has_page(page))
     }
 
+    /// Whether the request may call a page that is a method. What is for sale can be called by
+    /// everybody who pays; only its author and the owner read it.
+    pub fn calls(&self, page: &Page) -> bool {
+        let is_of = |author: &Author| author.is_called(page.author.as_deref());
+        self.sees(page) || (page.is_priced() && self.author().is_none_or(is_of))
+    }
+
     /// Which pages the request sees, as a key for what is computed from them.
     pub fn visible_pages(&self) -> VisiblePages {
         VisiblePages { only_free: self.only_free(), author: self.author.clone() }

@@ -1,13 +1,13 @@
 //! Which tools there are for a caller, in a fixed order, by pages.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 
 use super::{Effect, Right, TABLE, Toolset, door::may_use};
 use crate::{
-    app::{App, methods::INITIALIZE, rights::Rights},
-    domain::Result,
+    app::{App, methods::Method, rights::Rights},
+    domain::{Pid, Price, Result},
 };
 
 /// A tool as it is told to a client.
@@ -25,6 +25,45 @@ pub struct Listed {
     pub output: Option<Arc<Map<String, Value>>>,
     /// What it may change.
     pub effect: Effect,
+    /// What a call costs, where it costs something.
+    pub price: Option<ListedPrice>,
+}
+
+/// The price of a method as a client sees it.
+#[derive(Debug, Clone)]
+pub struct ListedPrice {
+    /// The page that is sold.
+    pub pid: Pid,
+    /// The amount.
+    pub price: Price,
+    /// The currency.
+    pub currency: String,
+    /// Calls that each buyer has for trying.
+    pub free_calls: u32,
+}
+
+impl ListedPrice {
+    /// The price of a method.
+    pub fn of(method: &Method, app: &App) -> Option<Self> {
+        Some(Self {
+            pid: method.pid(),
+            price: method.price()?,
+            currency: app.config.market.currency.clone(),
+            free_calls: method.page().price_free,
+        })
+    }
+}
+
+impl fmt::Display for ListedPrice {
+    /// `0.01 USD a call, the first 3 free`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} a call", self.price, self.currency)?;
+        match self.free_calls {
+            0 => Ok(()),
+            1 => f.write_str(", the first one free"),
+            calls => write!(f, ", the first {calls} free"),
+        }
+    }
 }
 
 /// Every tool that this caller may use, the built-in ones in the order of the table.
@@ -38,22 +77,30 @@ pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
             description: schemas.description.clone(),
             output: Some(schemas.output.clone()),
             effect: entry.effect,
+            price: None,
         }
     });
     let mut listed: Vec<Listed> = built_in.collect();
     if rights.may(Right::Use(Toolset::Vault)) {
         app.await_first_look();
         let methods = app.methods(rights)?;
-        listed.extend(methods.into_iter().filter(|method| method.name != INITIALIZE).map(
-            |method| Listed {
+        let tools = methods.into_iter().filter(|method| !method.is_initialize());
+        listed.extend(tools.map(|method| {
+            let price = ListedPrice::of(&method, app);
+            let description = match &price {
+                Some(price) => format!("{} · {price}", method.description.trim_end()),
+                None => method.description.clone(),
+            };
+            Listed {
                 input: Arc::new(method.schema()),
                 name: method.name,
                 title: method.title,
-                description: method.description,
+                description,
                 output: None,
                 effect: Effect::Reads,
-            },
-        ));
+                price,
+            }
+        }));
     }
     Ok(listed)
 }

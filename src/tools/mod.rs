@@ -20,7 +20,7 @@ mod vault;
 
 pub use crate::{app::rights::Right, domain::Toolset};
 pub use door::{Call, call};
-pub use listing::{Listed, list};
+pub use listing::{Listed, ListedPrice, list};
 
 use std::sync::OnceLock;
 

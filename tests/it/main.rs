@@ -58,6 +58,7 @@ mod recommend;
 mod search;
 mod shared_cards;
 mod shell;
+mod sold;
 mod sse;
 mod stdio;
 mod store;

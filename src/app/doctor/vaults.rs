@@ -49,6 +49,7 @@ impl App {
         for row in self.store.pages.methods()? {
             findings.extend(self.missing_includes(&row));
         }
+        findings.extend(unsold(&self.unsold_pages()?));
         Ok(())
     }
 
@@ -67,6 +68,23 @@ impl App {
         });
         missing.collect()
     }
+}
+
+/// Pages that have a price and are no methods, in one finding: `price` may be a property like any
+/// other.
+fn unsold(rows: &[PageRow]) -> Option<Finding> {
+    let first = rows.first()?;
+    let (notes, have) = match rows.len() {
+        1 => (format!("`{}`", first.path), "has"),
+        2 => (format!("`{}` and another note", first.path), "have"),
+        count => (format!("`{}` and {} other notes", first.path, count - 1), "have"),
+    };
+    Some(Finding::note(
+        format!(
+            "{notes} {have} a `price` and no `mcp_method`: nothing is sold, and they are read as `free` and grants say"
+        ),
+        "give a page that is for sale an `mcp_method`; a `price` that is only a property can stay",
+    ))
 }
 
 fn unreadable(vault: &VaultRow) -> Option<Finding> {

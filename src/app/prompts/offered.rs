@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::{
     app::{
         App,
-        methods::INITIALIZE,
         page::Cursor,
         rights::{Right, Rights},
     },
@@ -76,7 +75,9 @@ impl App {
         self.await_first_look();
         for method in self.methods(rights)? {
             let taken = || named(&library, &method.name).is_some();
-            if method.name != INITIALIZE && is_after(&method.name) && !taken() {
+            // What is sold is not given as a prompt.
+            let is_offered = !method.is_initialize() && rights.sees(method.page());
+            if is_offered && is_after(&method.name) && !taken() {
                 offered.push(Offered {
                     arguments: method.arguments.iter().map(as_argument).collect(),
                     name: method.name,

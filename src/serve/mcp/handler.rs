@@ -18,7 +18,7 @@ use super::{
     link::{self, Hub, Link},
     message,
     notices::{self, Lists, Subscribed},
-    prompts, resources,
+    payment, prompts, resources,
 };
 use crate::{
     app::{App, page::Cursor, rights::Right},
@@ -467,6 +467,7 @@ fn tool(listed: Listed) -> Tool {
     tool.title = Some(listed.title);
     tool.annotations = Some(annotations);
     tool.output_schema = listed.output;
+    tool.meta = listed.price.map(|price| payment::price_meta(&price));
     tool
 }
 

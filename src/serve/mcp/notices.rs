@@ -143,8 +143,9 @@ impl Hub {
 fn read_lists(app: &App, rights: &Rights) -> Result<Lists> {
     let mut methods = DefaultHasher::new();
     for method in app.methods(rights)? {
+        let price = (method.price(), method.page().price_free);
         (method.name, method.title, method.description).hash(&mut methods);
-        format!("{:?}", method.arguments).hash(&mut methods);
+        format!("{:?} {price:?}", method.arguments).hash(&mut methods);
     }
     let whole = rights.visible_pages().is_everything();
     let mut prompts = methods.clone();
