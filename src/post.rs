@@ -1,8 +1,11 @@
 //! JSON to a server outside, and its answer back: the one way in which anything leaves this machine.
+//! Documents of the public internet are fetched in [`public`].
 //!
 //! Who calls decides how long to go on trying. A busy or broken server (429, 5xx, no connection) is
 //! asked again after a pause, or after what it asked for; a refusal is final. The key is sent and
 //! never part of a message, even where the server repeats it.
+
+pub mod public;
 
 use std::{
     thread::sleep,

@@ -13,7 +13,7 @@ pub use listen::listen_address;
 pub use market::{Market, Stripe, X402};
 pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
-    Oss, Prompts, Search, Server, Toolsets, Vault, Write,
+    OAuth, Oss, Prompts, Search, Server, Toolsets, Vault, Write,
 };
 
 use std::{
@@ -62,6 +62,8 @@ pub struct Config {
     pub market: Market,
     /// `[limits]`.
     pub limits: Limits,
+    /// `[oauth]`.
+    pub oauth: OAuth,
     /// `[toolsets]`.
     pub toolsets: Toolsets,
 }
@@ -85,6 +87,7 @@ impl Default for Config {
             accounts: Accounts::default(),
             market: Market::default(),
             limits: Limits::default(),
+            oauth: OAuth::default(),
             toolsets: Toolsets::default(),
         }
     }

@@ -262,6 +262,14 @@ pub struct Accounts {
     pub audit_entries: u64,
 }
 
+/// `[oauth]`: clients that connect with their user's consent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OAuth {
+    /// Whether the metadata document of a client is fetched that is not known beforehand.
+    pub fetch_clients: bool,
+}
+
 /// `[toolsets]`: groups of tools that are offered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -5,39 +5,18 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use ureq::{
-    config::Config,
-    http::Uri,
-    unversioned::{
-        resolver::{ResolvedSocketAddrs, Resolver},
-        transport::{DefaultConnector, NextTimeout},
-    },
-};
+use ureq::unversioned::transport::DefaultConnector;
 
 use super::url::{Policy, RepoUrl};
-use crate::domain::{Error, Result};
+use crate::{
+    domain::{Error, Result},
+    post::public::Pinned,
+};
 
 /// The most redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
 /// The first request of git, which a forge redirects like all others.
 const FIRST_REQUEST: &str = ".git/info/refs?service=git-upload-pack";
-
-/// Connects to the addresses that were checked, and to no other.
-#[derive(Debug)]
-struct Pinned(Vec<SocketAddr>);
-
-impl Resolver for Pinned {
-    fn resolve(
-        &self,
-        _uri: &Uri,
-        _config: &Config,
-        _timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let mut found = self.empty();
-        self.0.iter().take(16).for_each(|address| found.push(*address));
-        if self.0.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(found) }
-    }
-}
 
 /// The final address of a repository, and the IP addresses of its host.
 pub fn follow(

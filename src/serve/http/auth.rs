@@ -14,7 +14,7 @@ use super::{Site, connections::Connection, help, hold, oauth, origin, refuse};
 use crate::{
     app::App,
     config::Anonymous,
-    domain::{Author, Caller, Error, Result, Toolsets},
+    domain::{Author, Caller, Code, Error, Result, Toolsets},
     serve::mcp::{Identity, Link},
 };
 
@@ -75,19 +75,31 @@ pub async fn identify(State(site): State<Site>, mut request: Request, next: Next
 /// the answer to send.
 pub async fn by_token(site: &Site, head: Head<'_>) -> std::result::Result<Link, Box<Response>> {
     let app = site.hub.app.clone();
-    let credential = match secret(head.headers) {
-        None => Ok(None),
-        Some(secret) => {
-            let store = app.clone();
-            // The store blocks.
-            let found = tokio::task::spawn_blocking(move || store.token_of(&secret)).await;
-            found.unwrap_or_else(|error| {
-                Err(Error::internal("could not check the token").with_source(error))
-            })
+    let (secret, from) =
+        (secret(head.headers), origin::address(site, head.headers, head.extensions));
+    let here = oauth::resource::of_path(&origin::base(site, head.headers), head.uri.path());
+    let store = app.clone();
+    // The store blocks.
+    let checked = tokio::task::spawn_blocking(move || {
+        let found = secret.map(|secret| store.token_of(&secret)).transpose()?.flatten();
+        let is_for_here = |audience: &String| *audience == here;
+        match found.filter(|found| found.token.audience.as_ref().is_none_or(is_for_here)) {
+            Some(credential) => Ok(Some(credential)),
+            // Who guesses has to wait. A right token is never refused.
+            None => {
+                store.token_failed(from);
+                store.brake_token(from).map(|()| None)
+            }
         }
-    };
-    let credential = match credential {
-        Ok(credential) => credential,
+    })
+    .await;
+    let checked = checked.unwrap_or_else(|error| {
+        Err(Error::internal("could not check the token").with_source(error))
+    });
+    let credential = match checked {
+        Ok(Some(credential)) => credential,
+        Ok(None) => return Err(Box::new(challenge(site, head, true).await)),
+        Err(error) if error.code == Code::Limit => return Err(Box::new(too_many(&error))),
         Err(error) => {
             tracing::error!(error = ?error, "could not check a token");
             return Err(Box::new(refuse(
@@ -95,15 +107,6 @@ pub async fn by_token(site: &Site, head: Head<'_>) -> std::result::Result<Link, 
                 &Error::internal("could not check the token; the server's log says why"),
             )));
         }
-    };
-    let is_for_here = |audience: &String| {
-        let base = origin::base(site, head.headers);
-        oauth::resource::of_path(&base, head.uri.path()) == *audience
-    };
-    let credential =
-        credential.filter(|found| found.token.audience.as_ref().is_none_or(is_for_here));
-    let Some(credential) = credential else {
-        return Err(Box::new(challenge(site, head, true).await));
     };
     if let Some(connection) = head.extensions.get::<Arc<Connection>>() {
         connection.set_known();
@@ -113,6 +116,14 @@ pub async fn by_token(site: &Site, head: Head<'_>) -> std::result::Result<Link, 
         None => Identity::Token(credential.token.id),
     };
     Ok(Link { identity, ..Link::of(app.rights(credential.caller())) })
+}
+
+/// The answer to somebody who tries too often.
+fn too_many(error: &Error) -> Response {
+    let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, error);
+    let seconds = error.data.as_ref().and_then(|data| data.get("retry_after_seconds")?.as_u64());
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.unwrap_or(60).into());
+    response
 }
 
 /// Whether a request names a token, right or wrong.

@@ -4,15 +4,27 @@
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
 use super::{Site, memory};
-use crate::{app::App, domain::Result, serve::mcp::Identity};
+use crate::{
+    app::App,
+    domain::{Result, Timestamp},
+    serve::mcp::Identity,
+};
 
 const ROUND: Duration = Duration::from_secs(1);
 /// Rounds without a request after which freed memory goes back to the system.
 const QUIET: u32 = 3;
 
+/// Rounds after which what expired is forgotten.
+const HOUR: u64 = 3600;
+
 pub async fn run(site: Site) {
     let (mut answered, mut quiet) = (0, 0_u32);
+    let mut rounds = 0_u64;
     loop {
+        if rounds.is_multiple_of(HOUR) {
+            forget(&site).await;
+        }
+        rounds += 1;
         tokio::time::sleep(ROUND).await;
         site.connections.close_overdue();
         end_revoked(&site).await;
@@ -23,6 +35,15 @@ pub async fn run(site: Site) {
             // Walks the heap, so it stays off the threads that answer.
             drop(tokio::task::spawn_blocking(memory::release).await);
         }
+    }
+}
+
+/// Forgets the codes, tokens and clients whose time is over.
+async fn forget(site: &Site) {
+    let app = site.hub.app.clone();
+    let pruned = tokio::task::spawn_blocking(move || app.store.oauth.prune(Timestamp::now())).await;
+    if let Ok(Err(error)) = pruned {
+        tracing::warn!(?error, "could not forget what expired; it is tried again in an hour");
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request},
-    http::header,
+    http::{StatusCode, header},
     response::Response,
 };
 
@@ -63,7 +63,9 @@ impl FromRequest<Site> for Form {
             let error = Error::invalid_request(
                 "this form was not sent from a page of this site; open the page here and send it again",
             );
-            return Err(errors::page(&visit, error));
+            let mut response = errors::page(&visit, error);
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            return Err(response);
         }
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {

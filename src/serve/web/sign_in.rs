@@ -100,10 +100,11 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> &str {
 
 /// `POST /sign-out`.
 pub async fn leave(form: Form) -> Response {
+    let next = cookie::local_path(form.field("next"));
     form.visit
-        .run(|visit| {
+        .run(move |visit| {
             end(visit)?;
-            let mut response = Reply::see("/").into_response();
+            let mut response = Reply::see(&next).into_response();
             if let Some(cookie) = cookie::take_away(&visit.base) {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
             }
