@@ -6,7 +6,7 @@ use crate::{
     config,
     domain::{
         Author, Caller, Filters, Kind, Page, Toolset, Toolsets,
-        user::{Extent, Role},
+        user::{Extent, Role, User},
     },
     store::revisions::Actor,
 };
@@ -91,6 +91,14 @@ impl Rights {
     /// What the caller is to the library, for logs and metrics.
     pub fn role(&self) -> Role {
         self.caller.role()
+    }
+
+    /// The user who makes the request; `None` for whoever runs the process, and without a token.
+    pub fn user(&self) -> Option<&User> {
+        match &self.caller {
+            Caller::User(user) => Some(user),
+            Caller::Owner | Caller::Anonymous => None,
+        }
     }
 
     /// The author to whom the request is confined.

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod ask;
+mod audit;
 mod bar;
 mod bench;
 mod bookmark;
@@ -15,6 +16,7 @@ mod edit;
 mod editor;
 mod eval;
 mod export;
+mod grant;
 mod history;
 mod import;
 mod index;
@@ -32,6 +34,7 @@ mod status;
 mod token;
 mod tool;
 mod trends;
+mod user;
 mod vault;
 
 use std::{
@@ -136,8 +139,14 @@ enum Command {
     Prompt(prompt::PromptCommand),
     /// Report on a repository: is it safe to try? (exit code 3: avoid it)
     Oss(oss::Oss),
+    /// Add, list, change and remove people who sign in
+    User(user::User),
+    /// Say which part of the library a user may read and write
+    Grant(grant::Grant),
     /// Make, list and revoke the tokens of HTTP callers
     Token(token::Token),
+    /// Show who signed in and who changed users, grants and tokens
+    Audit(audit::Audit),
     /// Print the set-up of a client, or write it into the client's file
     Client(client::Client),
     /// Measure how well search finds what people judged relevant
@@ -178,7 +187,10 @@ pub fn main() -> ExitCode {
         Command::Bookmark(command) => exit(command.run(&cli.common)),
         Command::Prompt(command) => exit(command.run(&cli.common)),
         Command::Oss(command) => exit(command.run(&cli.common)),
+        Command::User(command) => exit(command.run(&cli.common)),
+        Command::Grant(command) => exit(command.run(&cli.common)),
         Command::Token(command) => exit(command.run(&cli.common)),
+        Command::Audit(command) => exit(command.run(&cli.common)),
         Command::Client(command) => exit(command.run(&cli.common)),
         Command::Completions(command) => exit(command.run()),
     }

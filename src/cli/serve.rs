@@ -61,6 +61,7 @@ impl Serve {
                 say_demo(&app, server.address, bookmarks)?;
             }
             app.start()?;
+            say_setup_code(&app, server.address);
             out::say(format_args!("notewell is listening on http://{}", server.address));
             let (when, asked) = mpsc::channel();
             let result = server
@@ -77,6 +78,20 @@ impl Serve {
         runtime.shutdown_background();
         result
     }
+}
+
+/// Says how the owner gets a password, while nobody has one. On the console only: whoever reads it
+/// may become the owner, and logs are read by more people.
+fn say_setup_code(app: &App, address: SocketAddr) {
+    let Some(code) = app.setup_code() else { return };
+    let site = match app.config.server.public_url.is_empty() {
+        false => app.config.public_url(),
+        true if address.ip().is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+        true => format!("http://{address}"),
+    };
+    out::note(format_args!(
+        "No owner can sign in yet. To set a name and a password, open {site}/setup and enter the code {code}"
+    ));
 }
 
 fn parse_listen(text: &str) -> std::result::Result<SocketAddr, String> {

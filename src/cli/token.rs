@@ -1,10 +1,10 @@
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{Common, out};
 use crate::{
-    app::App,
-    domain::{Error, Result, Scope, Timestamp},
+    app::{App, accounts::Actor},
+    domain::{Error, Result, Scopes, Timestamp},
     store::tokens::Power,
 };
 
@@ -20,15 +20,20 @@ enum Command {
     #[command(after_help = "\
 Examples:
   notewell token create --scope owner --expires 90d --name laptop
-  notewell token create --scope reader --name ann")]
+  notewell token create --scope reader --name guest
+  notewell token create --user ann --scope read,write --name phone")]
     Create {
-        /// What it opens
-        #[arg(long)]
-        scope: ScopeFlag,
+        /// Whose it is; it opens what this user may
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        /// What it opens: owner or reader; with --user, any of read, write and market [default:
+        /// read,write]
+        #[arg(long, required_unless_present = "user")]
+        scope: Option<String>,
         /// When it ends, such as 90d, 12h or 2027-01-31 [default: never]
         #[arg(long)]
         expires: Option<String>,
-        /// What to call it; for a reader, whose it is
+        /// What to call it, such as the device that has it
         #[arg(long, default_value = "unnamed")]
         name: String,
     },
@@ -45,34 +50,25 @@ Examples:
     },
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ScopeFlag {
-    Owner,
-    Reader,
-}
-
 impl Token {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
         match self.command {
-            Command::Create { scope, expires, name } => {
-                let scope = match scope {
-                    ScopeFlag::Owner => Scope::Owner,
-                    ScopeFlag::Reader => Scope::Reader,
-                };
+            Command::Create { user, scope, expires, name } => {
+                let power = power(&app, user.as_deref(), scope.as_deref())?;
                 let expires = expires.as_deref().map(parse_expiry).transpose()?;
-                let (token, secret) = app.create_token(&name, scope, expires)?;
+                let (token, secret) = app.issue_token(&Actor::shell(), &name, power, expires)?;
                 out::say(format_args!(
                     "Token {} `{}` ({}){}. Keep it now, it is not shown again: {secret}",
                     token.id,
                     token.name,
-                    scope,
+                    described(&app, power)?,
                     token.expires.map(|at| format!(", until {at}")).unwrap_or_default(),
                 ));
             }
             Command::List { json } => list(&app, json)?,
             Command::Revoke { id } => {
-                if !app.store.tokens.revoke(id)? {
+                if !app.revoke_token(&Actor::shell(), id)? {
                     return Err(Error::invalid_params(format!(
                         "there is no valid token {id}; `notewell token list` names them"
                     )));
@@ -88,9 +84,9 @@ fn list(app: &App, json: bool) -> Result<()> {
     let now = Timestamp::now();
     let mut listed = Vec::new();
     for token in app.store.tokens.all()? {
-        let scope = match token.power {
-            Power::Scope(scope) => scope.to_string(),
-            Power::User(_, scopes) => scopes.to_string(),
+        let (scope, user) = match token.power {
+            Power::Scope(scope) => (scope.to_string(), None),
+            Power::User(user, scopes) => (scopes.to_string(), Some(app.user_name(user)?)),
         };
         let state = match (token.revoked, token.is_valid(now)) {
             (Some(_), _) => "revoked",
@@ -99,7 +95,7 @@ fn list(app: &App, json: bool) -> Result<()> {
         };
         if json {
             listed.push(json!({
-                "id": token.id, "scope": scope, "name": token.name,
+                "id": token.id, "scope": scope, "user": user, "name": token.name,
                 "state": state, "expires": token.expires, "revoked": token.revoked,
             }));
             continue;
@@ -108,10 +104,40 @@ fn list(app: &App, json: bool) -> Result<()> {
         let expires = token.expires.map_or("never".to_owned(), |at| at.to_string());
         out::say(format_args!(
             "{}\t{}\t{}\t{state}{revoked}\texpires {expires}",
-            token.id, scope, token.name
+            token.id,
+            described(app, token.power)?,
+            token.name
         ));
     }
     if json { out::json(&listed) } else { Ok(()) }
+}
+
+/// What a new token opens.
+fn power(app: &App, user: Option<&str>, scope: Option<&str>) -> Result<Power> {
+    let Some(user) = user else {
+        let scope = scope.unwrap_or_default();
+        return scope.parse().map(Power::Scope).map_err(|error: Error| match Scopes::parse(scope) {
+            Ok(_) => Error::invalid_params(format!(
+                "scope `{scope}` needs `--user NAME`; without a user a token is for the owner or a reader"
+            )),
+            Err(_) => error,
+        });
+    };
+    let scopes = Scopes::parse(scope.unwrap_or("read,write"))?;
+    if scopes == Scopes::NONE {
+        return Err(Error::invalid_params(
+            "the token has no scope; name one of read, write, market",
+        ));
+    }
+    Ok(Power::User(app.user(user)?.id, scopes))
+}
+
+/// `owner`, or `ann: read write`.
+fn described(app: &App, power: Power) -> Result<String> {
+    Ok(match power {
+        Power::Scope(scope) => scope.to_string(),
+        Power::User(user, scopes) => format!("{}: {scopes}", app.user_name(user)?),
+    })
 }
 
 fn parse_expiry(text: &str) -> Result<Timestamp> {

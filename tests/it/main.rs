@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod accounts_shell;
 mod answers;
 mod architecture;
 mod ask;

@@ -55,7 +55,7 @@ impl Handler {
     ) -> std::result::Result<T, ErrorData> {
         let limits = &self.hub.app.config.limits;
         let (link, app) = (self.link(context), self.hub.app.clone());
-        let permit = self.hub.permit(&link.rights).await.map_err(error_data)?;
+        let permit = self.hub.admit(&link).await.map_err(error_data)?;
         let time = Duration::from_secs(limits.request_seconds);
         let patience = Patience::until(Instant::now() + time);
         let (progress, reporting) = reporter(context);

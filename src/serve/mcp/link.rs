@@ -3,6 +3,7 @@
 use std::{
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Instant,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -10,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{
     extension::{self, Extension},
     notices::{Lists, Mailbox},
+    pace::Pace,
 };
 use crate::{
     app::{
@@ -64,6 +66,8 @@ pub struct Hub {
     /// Callers other than the owner take turns, so that their work leaves room for the owner's and
     /// needs memory for a few calls only.
     turns: Arc<Semaphore>,
+    /// Calls of each caller in a minute.
+    pace: Pace,
     mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
     /// What callers who see the same pages were last seen to be offered, at a position of the change log.
     pub(super) lists: Mutex<Vec<(VisiblePages, i64, Lists)>>,
@@ -96,6 +100,7 @@ impl Hub {
             calls: Arc::new(Semaphore::new(calls)),
             guest_calls: Arc::new(Semaphore::new(calls - calls / 4)),
             turns: Arc::new(Semaphore::new(cores.max(2))),
+            pace: Pace::new(app.config.limits.calls_per_minute),
             app,
             extension: extension::installed(),
             mailboxes,
@@ -106,6 +111,12 @@ impl Hub {
     /// Delivers every event to a mailbox until it is dropped.
     pub fn deliver_to(&self, mailbox: &Arc<Mailbox>) {
         lock(&self.mailboxes).push(Arc::downgrade(mailbox));
+    }
+
+    /// Counts one call against its caller's pace, and admits it as `permit` does.
+    pub async fn admit(&self, link: &Link) -> Result<Permit> {
+        self.pace.take(link, Instant::now())?;
+        self.permit(&link.rights).await
     }
 
     /// Admits one call, or refuses it when as many run as may. Waits for the turn of a caller who is

@@ -7,6 +7,7 @@ mod handler;
 mod link;
 pub mod message;
 mod notices;
+mod pace;
 mod payment;
 mod prompts;
 mod resources;
