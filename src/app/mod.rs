@@ -2,6 +2,7 @@
 
 pub mod accounts;
 mod ask;
+mod attachments;
 pub mod bookmarks;
 pub mod cards;
 pub mod demo;

@@ -4,6 +4,7 @@ mod environment;
 mod listen;
 mod market;
 mod sections;
+mod web;
 
 pub use environment::{
     default_file, editor, embed_key, expand_home, home, library_environment, llm_key, named_file,
@@ -15,6 +16,7 @@ pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
     OAuth, Oss, Prompts, Search, Server, Toolsets, Vault, Write,
 };
+pub use web::Web;
 
 use std::{
     net::SocketAddr,
@@ -60,6 +62,8 @@ pub struct Config {
     pub accounts: Accounts,
     /// `[market]`.
     pub market: Market,
+    /// `[web]`.
+    pub web: Web,
     /// `[limits]`.
     pub limits: Limits,
     /// `[oauth]`.
@@ -86,6 +90,7 @@ impl Default for Config {
             llm: Llm::default(),
             accounts: Accounts::default(),
             market: Market::default(),
+            web: Web::default(),
             limits: Limits::default(),
             oauth: OAuth::default(),
             toolsets: Toolsets::default(),

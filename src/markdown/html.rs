@@ -1,7 +1,7 @@
 //! Markdown → HTML that is safe to show: no scripts, styles, event handlers or `javascript:`
 //! addresses, whatever the note holds. Wiki-links become links, embeds are shown one level deep.
 
-mod page;
+pub mod page;
 
 use std::{
     cell::Cell,
@@ -181,8 +181,7 @@ struct Page<'a, 'r> {
     resolver: &'r dyn Resolve,
     embeds: Option<&'r Cell<usize>>,
     out: Vec<Event<'a>>,
-    ids: HashMap<String, usize>,
-    taken: HashSet<String>,
+    ids: Ids,
     /// For each open link: whether it leads nowhere and was opened as a span.
     links: Vec<bool>,
     /// For each open quote: whether it is a callout.
@@ -197,8 +196,7 @@ impl<'a, 'r> Page<'a, 'r> {
             resolver,
             embeds,
             out: Vec::with_capacity(len + 16),
-            ids: HashMap::new(),
-            taken: HashSet::new(),
+            ids: Ids::default(),
             links: Vec::new(),
             quotes: Vec::new(),
             callout_title: false,
@@ -217,7 +215,7 @@ impl<'a, 'r> Page<'a, 'r> {
                 self.raw("</div>\n")
             }
             Event::Start(Tag::Heading { level, .. }) => {
-                let id = self.unique_id(&text_until(&events[at + 1..], |end| {
+                let id = self.ids.unique(&text_until(&events[at + 1..], |end| {
                     matches!(end, TagEnd::Heading(_))
                 }));
                 self.out.push(Event::Start(Tag::Heading {
@@ -407,10 +405,20 @@ impl<'a, 'r> Page<'a, 'r> {
             }
         }
     }
+}
 
-    fn unique_id(&mut self, title: &str) -> String {
+/// The anchors that a text has given so far.
+#[derive(Default)]
+struct Ids {
+    counts: HashMap<String, usize>,
+    taken: HashSet<String>,
+}
+
+impl Ids {
+    /// An anchor for a heading that no other one of this text has.
+    fn unique(&mut self, title: &str) -> String {
         let base = slug(title);
-        let count = self.ids.entry(base.clone()).or_insert(0);
+        let count = self.counts.entry(base.clone()).or_insert(0);
         loop {
             let id = if *count == 0 { base.clone() } else { format!("{base}-{count}") };
             *count += 1;

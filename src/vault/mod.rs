@@ -5,6 +5,7 @@
 //! writes outside the vault, never follows a symbolic link out of it, and names every file that it
 //! leaves out.
 
+mod attachment;
 mod daily;
 pub mod identity;
 mod moment;
@@ -17,6 +18,7 @@ pub mod walk;
 pub mod watch;
 pub mod write;
 
+pub use attachment::attachment;
 pub use daily::{Daily, daily};
 pub use page::page;
 pub use place::{check_new_name, file_for_writing, is_ignored};

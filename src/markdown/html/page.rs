@@ -6,10 +6,10 @@ use std::{borrow::Cow, ops::Range, sync::LazyLock};
 use ammonia::Builder;
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::{Resolve, bounded, cleaner, too_large};
+use super::{Ids, Resolve, bounded, cleaner, too_large};
 use crate::{
     domain::Result,
-    markdown::{links::is_external, note::Note},
+    markdown::{blocks::Heading, links::is_external, note::Note},
 };
 
 /// What stands before every id of a note's own.
@@ -27,10 +27,7 @@ impl Note {
     /// Renders this note, whose whole source is `text`, as the body of a page. A leading heading
     /// that repeats the title is left out: the page shows the title itself.
     pub fn page(&self, text: &str, resolver: &dyn Resolve) -> Result<String> {
-        let first = self.blocks.headings.first();
-        let title =
-            first.filter(|first| first.leads && first.level == 1 && first.title == self.title);
-        let from = title.map_or(self.body, |title| title.range.end);
+        let from = self.own_title().map_or(self.body, |title| title.range.end);
         let part = text.get(from..).unwrap_or_default();
         let chunks = self.chunks().into_iter();
         let anchors: Vec<Anchor> = chunks
@@ -43,6 +40,22 @@ impl Note {
         let limit = resolver.limit();
         let html = html.map(|html| clean(&html)).filter(|html| html.len() <= limit);
         html.ok_or_else(|| too_large(limit))
+    }
+}
+
+impl Note {
+    /// The first heading, where it is the title: the outline has no section for it.
+    fn own_title(&self) -> Option<&Heading> {
+        let headings = &self.blocks.headings;
+        headings.first().filter(|_| headings.len() == self.outline.sections().len())
+    }
+
+    /// The id that each section of the outline has in [`Note::page`], the note itself left out.
+    pub fn heading_ids(&self) -> Vec<String> {
+        let skipped = usize::from(self.own_title().is_some());
+        let mut ids = Ids::default();
+        let headings = self.blocks.headings.iter().skip(skipped);
+        headings.map(|heading| format!("{ID_PREFIX}{}", ids.unique(&heading.title))).collect()
     }
 }
 
@@ -184,6 +197,18 @@ mod tests {
         assert!(!page("# One\n\ntext\n").contains("<h1"));
         assert!(page("---\ntitle: Two\n---\n# One\n\ntext\n").contains("<h1"));
         assert!(page("text\n\n# Name\n").contains("<h1"));
+    }
+
+    #[test]
+    fn the_outline_knows_the_ids_of_its_headings() {
+        let text = "# One\n\n## A `b`\n\n## A b\n\n### Сад и 庭\n";
+        let note = Note::parse(text, "Name");
+        let html = page(text);
+        let ids = note.heading_ids();
+        assert_eq!(ids.len(), note.outline.sections().len() - 1);
+        for id in ids {
+            assert!(html.contains(&format!("id=\"{id}\"")), "{id} in {html}");
+        }
     }
 
     #[test]

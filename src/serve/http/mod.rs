@@ -16,7 +16,6 @@ mod janitor;
 mod memory;
 mod oauth;
 pub(super) mod origin;
-mod pages;
 mod server;
 mod sessions;
 mod sse;
@@ -132,7 +131,6 @@ fn router(site: Site) -> Router {
         .layer(middleware::from_fn_with_state(site.clone(), auth::identify));
     // Cookies count only here: a page elsewhere must not call a tool with them.
     let people = super::web::pages()
-        .fallback(pages::show)
         .layer(limit())
         .layer(middleware::from_fn_with_state(site.clone(), cookie::identify));
     // What needs no caller, or finds out for itself who it is.

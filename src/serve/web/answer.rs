@@ -27,6 +27,13 @@ pub enum Audience {
     Everybody,
 }
 
+/// The ETag of a content.
+pub fn etag_of(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
+}
+
 /// A rendered page.
 #[derive(Debug)]
 pub struct Html {
@@ -73,11 +80,7 @@ impl Html {
         };
         let (keep, etag) = match self.audience {
             Audience::Caller => ("no-store", None),
-            Audience::Everybody => {
-                let hash = Sha256::digest(self.body.as_bytes());
-                let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-                ("no-cache", Some(format!("\"{hex}\"")))
-            }
+            Audience::Everybody => ("no-cache", Some(etag_of(self.body.as_bytes()))),
         };
         let known = etag.as_ref().is_some_and(|etag| assets::has(request, etag));
         let packed = match self.body.len() > WORTH_PACKING && assets::reads_gzip(request) {

@@ -9,10 +9,12 @@ mod age;
 mod answer;
 mod asked;
 mod assets;
+mod browse;
 pub mod errors;
 mod form;
 mod front;
 mod hits;
+mod note;
 mod recent;
 mod setup;
 mod shell;
@@ -37,7 +39,19 @@ pub(super) fn pages() -> Router<Site> {
     Router::new()
         .route("/", get(front::show))
         .route("/suggest", get(front::suggest))
+        .route("/browse", get(browse::show))
+        .route("/preview", get(note::preview))
+        .route("/n/{pid}", get(note::by_number))
+        .route("/n/{pid}/edit", get(note::edit::show).post(note::edit::save))
+        .route("/n/{pid}/file/{*path}", get(note::file::show))
+        .route("/n/{pid}/history", get(note::history::of_item))
+        .route("/n/{pid}/history/{version}", get(note::history::version))
+        .route("/n/{pid}/restore", post(note::history::restore))
+        .route("/new", get(note::edit::new).post(note::edit::make))
+        .route("/history", get(note::history::of_all))
+        .route("/undo", post(note::history::undo))
         .route("/theme", post(theme::set))
+        .fallback(note::by_path)
 }
 
 /// What everybody may open: the stylesheet, the script and the icon, and the way in.

@@ -9,7 +9,10 @@ use std::{convert::Infallible, net::IpAddr};
 
 use super::{Html, Shell, errors, shell::Entry};
 use crate::{
-    app::{App, rights::Rights},
+    app::{
+        App,
+        rights::{Right, Rights},
+    },
     domain::{Error, Result, user::Role},
     serve::{
         http::{Site, cookie::SignedIn, origin},
@@ -108,6 +111,9 @@ impl Visit {
             _ => "",
         };
         let mut menu = Vec::new();
+        if self.rights().may(Right::History) {
+            menu.push(entry("/history", "Changes"));
+        }
         if !self.is_known() {
             menu.push(entry("/sign-in", "Sign in"));
         }
@@ -122,7 +128,7 @@ impl Visit {
             carried: Vec::new(),
             is_owner: self.rights().role() == Role::Owner,
             here: self.here.clone(),
-            nav: Vec::new(),
+            nav: vec![entry("/", "Search"), entry("/browse", "Notes")],
             menu,
             viewer: match self.is_known() {
                 true => self.rights().actor("web").who,
