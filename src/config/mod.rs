@@ -3,6 +3,7 @@
 mod environment;
 mod listen;
 mod market;
+mod network;
 mod sections;
 mod web;
 
@@ -12,6 +13,7 @@ pub use environment::{
 };
 pub use listen::listen_address;
 pub use market::{Market, Stripe, X402};
+pub use network::Network;
 pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
     OAuth, Oss, Prompts, Search, Server, Toolsets, Vault, Write,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::listen;
+use super::{Network, listen};
 use crate::domain::{self, Toolset, query::words};
 
 /// `[server]`: where HTTP listens and who may call.
@@ -20,6 +20,8 @@ pub struct Server {
     pub allowed_hosts: Vec<String>,
     /// Origins besides our own whose pages may call us.
     pub allowed_origins: Vec<String>,
+    /// Proxies that say truly where a request came from.
+    pub trusted_proxies: Vec<Network>,
     /// What callers without a token may do.
     pub anonymous: Anonymous,
     /// Idle time after which a streamable HTTP session ends.
@@ -293,6 +295,7 @@ impl Default for Server {
             public_url: String::new(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
             anonymous: Anonymous::Free,
             session_idle_seconds: 3600,
             drain_seconds: 10,

@@ -52,6 +52,7 @@ mod privacy;
 mod prompt_rules;
 mod prompts;
 mod properties;
+mod proxies;
 mod query;
 mod reading;
 mod readme;

@@ -149,8 +149,7 @@ pub fn anonymous(site: &Site, head: Head<'_>) -> Option<Link> {
         Anonymous::Owner => Caller::Owner,
         Anonymous::Off => return None,
     };
-    let address = head.extensions.get::<Arc<Connection>>().map(|one| one.address);
-    let identity = address.map_or(Identity::Process, Identity::Address);
+    let identity = Identity::Address(origin::address(site, head.headers, head.extensions));
     Some(Link { identity, ..Link::of(app.rights(caller)) })
 }
 

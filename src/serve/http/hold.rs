@@ -23,7 +23,7 @@ use super::{
     Site, auth, body,
     connections::Connection,
     gate::{Resource, Share, Visitor},
-    refuse,
+    origin, refuse,
 };
 use crate::{
     domain::Error,
@@ -72,9 +72,11 @@ pub async fn limit(State(site): State<Site>, request: Request, next: Next) -> Re
         Some(link) => Visitor::of(link),
         // A route without a caller, such as `/readyz`.
         None => Visitor {
-            identity: connection
-                .as_ref()
-                .map_or(Identity::Process, |one| Identity::Address(one.address)),
+            identity: Identity::Address(origin::address(
+                &site,
+                request.headers(),
+                request.extensions(),
+            )),
             owner: false,
         },
     };

@@ -1,0 +1,64 @@
+//! Behind a proxy callers are told apart by the address that the proxy names.
+
+use crate::support::{Home, Server, put};
+
+/// The statuses of 40 wrong tokens, each said to come from another address.
+fn wrong_tokens(server: &Server) -> Vec<u16> {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let statuses = (0..40).map(|number| {
+        let from = format!("203.0.113.{number}");
+        let headers = [
+            ("authorization", "Bearer nw_wrong"),
+            ("x-forwarded-for", from.as_str()),
+            ("content-type", "application/json"),
+        ];
+        server.send("POST", "/_system/mcp", &headers, body.as_bytes()).status
+    });
+    statuses.collect()
+}
+
+fn serve(home: &Home, server: &str) -> Server {
+    let config = home.dir.path().join("proxy.toml");
+    put(&config, format!("[server]\n{server}\n"));
+    Server::start(home.command(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--config",
+        config.to_str().unwrap(),
+    ]))
+}
+
+#[test]
+fn a_spoofed_address_from_an_untrusted_peer_is_ignored() {
+    let home = Home::new();
+    for config in ["", "trusted_proxies = [\"10.0.0.0/8\"]"] {
+        let server = serve(&home, config);
+        let statuses = wrong_tokens(&server);
+        assert_eq!((statuses[0], statuses[39]), (401, 429), "{config}: {statuses:?}");
+        let owner = home.token("owner");
+        let answer = server.post_as(&owner, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        assert_eq!(answer.status, 200, "a right token is never refused");
+    }
+}
+
+#[test]
+fn one_caller_behind_a_trusted_proxy_does_not_brake_the_others() {
+    let home = Home::new();
+    for config in
+        ["trusted_proxies = [\"127.0.0.1\"]", "public_url = \"https://notes.example.org\""]
+    {
+        let server = serve(&home, config);
+        let statuses = wrong_tokens(&server);
+        assert!(statuses.iter().all(|status| *status == 401), "{config}: {statuses:?}");
+    }
+}
+
+#[test]
+fn a_wrong_network_is_named() {
+    let home = Home::new();
+    let config = home.dir.path().join("proxy.toml");
+    put(&config, "[server]\ntrusted_proxies = [\"localhost\"]\n");
+    let (ok, _, err) = home.run(&["status", "--config", config.to_str().unwrap()]);
+    assert!(!ok && err.contains("`localhost` is not an address or a network"), "{err}");
+}
