@@ -19,7 +19,7 @@ use super::{
 use crate::{
     domain::{Author, Pid, Result, UserName, VaultPath, user::Role},
     markdown::outline::likeness,
-    store::pages::PageRow,
+    store::{pages::PageRow, users::Account},
     telemetry::metric,
     vault::LinkIndex,
 };
@@ -209,11 +209,11 @@ impl Shelf {
 }
 
 impl App {
-    /// Whether a user of this name has the role of an author.
-    fn has_author_account(&self, author: &Author) -> Result<bool> {
-        let Ok(name) = UserName::new(author.as_str()) else { return Ok(false) };
+    /// The user of this name who has the role of an author.
+    pub fn author_account(&self, author: &Author) -> Result<Option<Account>> {
+        let Ok(name) = UserName::new(author.as_str()) else { return Ok(None) };
         let account = self.store.users.find(&name)?;
-        Ok(account.is_some_and(|account| account.role == Role::Author))
+        Ok(account.filter(|account| account.role == Role::Author))
     }
 
     /// The library as of the newest change, with the pages that this request sees.
@@ -257,7 +257,7 @@ impl App {
         // Unconfined, so that an unknown author costs no library of its own.
         let library = self.library(&rights.clone().unconfined())?;
         let is_known = library.authors.contains_key(author)
-            || self.has_author_account(author)?
+            || self.author_account(author)?.is_some()
             || !self.methods(rights)?.is_empty();
         Ok(match is_known {
             true => Some(true),

@@ -101,6 +101,11 @@ impl Rights {
         }
     }
 
+    /// Who makes the request.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     /// The author to whom the request is confined.
     pub fn author(&self) -> Option<&Author> {
         self.author.as_ref()

@@ -5,8 +5,9 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Cx, Entry, Format, Output, Right, TABLE, Tool, Toolset,
+    Answer, Cx, Entry, Format, Output, Payment, Right, TABLE, Tool, Toolset,
     arguments::{self, Blank},
+    paid,
 };
 use crate::{
     app::{App, rights::Rights},
@@ -20,11 +21,13 @@ pub struct Call<'a> {
     pub progress: &'a dyn Progress,
     /// The caller's deadline and cancellation.
     pub patience: Patience,
+    /// What the call pays with, where it costs something.
+    pub payment: Payment<'a>,
 }
 
 impl Default for Call<'_> {
     fn default() -> Self {
-        Self { progress: &Silent, patience: Patience::default() }
+        Self { progress: &Silent, patience: Patience::default(), payment: Payment::default() }
     }
 }
 
@@ -41,7 +44,13 @@ pub fn call(
     let span = tracing::info_span!("tool", name = known, caller = rights.role().as_str());
     let _entered = span.enter();
     let started = Instant::now();
-    let cx = Cx { app, rights, progress: around.progress, patience: &around.patience };
+    let cx = Cx {
+        app,
+        rights,
+        progress: around.progress,
+        patience: &around.patience,
+        payment: around.payment,
+    };
     let (label, result) = around.patience.during(|| dispatch(&cx, name, arguments));
     let result = result.and_then(|output| within_size(app, output));
     let seconds = started.elapsed().as_secs_f64();
@@ -95,8 +104,11 @@ fn run_method(cx: &Cx<'_>, name: &str, arguments: Value) -> Result<Output> {
         )),
     })?;
     let arguments = arguments::accept(object(arguments)?, &method.schema(), Blank::NotGiven)?;
-    let text = cx.app.run_method(&method, &arguments, cx.rights)?;
-    Ok(Output { text, aside: None, structured: None })
+    let ready = cx.app.open_method(&method, cx.rights)?;
+    match ready.page.price() {
+        Some(price) => paid::run(cx, &method, &ready, price, &arguments),
+        None => cx.app.render_method(&method, &ready, &arguments, cx.rights).map(Output::of_text),
+    }
 }
 
 /// Unknown, or not for this caller: the same answer, so that nobody learns what they may not see.
@@ -131,10 +143,10 @@ pub(super) fn run<T: Tool>(arguments: Value, cx: &Cx<'_>) -> Result<Output> {
         true => (structured.to_string(), None),
         false => (answer.text(), answer.aside()),
     };
-    Ok(Output { text, aside, structured: Some(structured) })
+    Ok(Output { text, aside, structured: Some(structured), meta: Map::new() })
 }
 
-fn within_size(app: &App, output: Output) -> Result<Output> {
+pub(super) fn within_size(app: &App, output: Output) -> Result<Output> {
     let most = app.config.limits.result_bytes;
     if output.text.len() > most {
         return Err(Error::limit(format!(

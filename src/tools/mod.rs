@@ -14,6 +14,7 @@ mod cards;
 mod door;
 mod listing;
 mod oss;
+mod paid;
 mod prompts;
 pub mod schema;
 mod vault;
@@ -21,6 +22,7 @@ mod vault;
 pub use crate::{app::rights::Right, domain::Toolset};
 pub use door::{Call, call};
 pub use listing::{Listed, ListedPrice, list};
+pub use paid::{Payment, RECEIPT, ShownPrices};
 
 use std::sync::OnceLock;
 
@@ -67,6 +69,8 @@ pub struct Cx<'a> {
     pub progress: &'a dyn Progress,
     /// The caller's deadline and cancellation.
     pub patience: &'a Patience,
+    /// What the call pays with, where it costs something.
+    pub payment: Payment<'a>,
 }
 
 /// What a tool answers: facts for programs, and the same facts as text.
@@ -111,6 +115,15 @@ pub struct Output {
     pub aside: Option<String>,
     /// The structured content.
     pub structured: Option<serde_json::Value>,
+    /// Facts about the call itself, such as its receipt.
+    pub meta: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Output {
+    /// A text and nothing else.
+    fn of_text(text: String) -> Self {
+        Self { text, aside: None, structured: None, meta: serde_json::Map::new() }
+    }
 }
 
 /// A line of the table.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::Method;
 use crate::{
     app::{App, rights::Rights},
-    domain::{Author, Caller, Code, Error, Page, Pid, Price, Result},
+    domain::{Author, Caller, Code, Error, Page, Pid, Result, UserId},
     markdown::{
         frontmatter,
         template::{self, Part},
@@ -24,14 +24,6 @@ pub struct Ready {
     /// Whether the caller may read the page. If not, the text is what the call buys.
     pub is_readable: bool,
     template: String,
-}
-
-impl Ready {
-    /// What the call costs a buyer. `None` for a method that costs nothing, and for a caller who may
-    /// read it.
-    pub fn price(&self) -> Option<Price> {
-        self.page.price().filter(|_| !self.is_readable)
-    }
 }
 
 impl App {
@@ -145,6 +137,13 @@ impl App {
             }
         }
         self.section_text(path, heading, rights)
+    }
+
+    /// The account that earns what a page is sold for: the author's. `None` where its author has no
+    /// account as an author; then the operator sells it.
+    pub fn seller(&self, page: &Page) -> Result<Option<UserId>> {
+        let Some(author) = page.author.as_deref().and_then(Author::new) else { return Ok(None) };
+        Ok(self.author_account(&author)?.map(|account| account.id))
     }
 
     /// The method of a page that this caller may call and not read.

@@ -18,12 +18,13 @@ use super::{
     link::{self, Hub, Link},
     message,
     notices::{self, Lists, Subscribed},
-    payment, prompts, resources,
+    payment::{self, Payer, Purse},
+    prompts, resources,
 };
 use crate::{
     app::{App, page::Cursor, rights::Right},
     domain::{Code, Error, Kind, Patience, Progress, Result, Silent, Toolset},
-    tools::{self, Effect, Listed, Output},
+    tools::{self, Effect, Listed, Output, ShownPrices},
 };
 
 /// One connection (a process on stdio, a session or a single request over HTTP).
@@ -34,12 +35,27 @@ pub struct Handler {
     subscribed: Subscribed,
     /// The lists as they were when the client connected.
     lists: Arc<Mutex<Option<Lists>>>,
+    /// The prices that this connection was shown.
+    shown: Arc<ShownPrices>,
 }
 
 impl Handler {
     /// A handler for one connection.
     pub fn new(hub: Arc<Hub>, link: Link) -> Self {
-        Self { hub, link, subscribed: Subscribed::default(), lists: Arc::default() }
+        Self {
+            hub,
+            link,
+            subscribed: Subscribed::default(),
+            lists: Arc::default(),
+            shown: Arc::default(),
+        }
+    }
+
+    /// The prices that the client was shown: on this connection, or, where each request is a
+    /// connection of its own, to this caller.
+    fn shown(&self, link: &Link) -> Arc<ShownPrices> {
+        let is_session = self.lists.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if is_session { self.shown.clone() } else { self.hub.shown_to(&link.identity) }
     }
 
     fn link(&self, context: &RequestContext<RoleServer>) -> Link {
@@ -176,6 +192,10 @@ impl ServerHandler for Handler {
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
+        let shown = self.shown(&self.link(&context));
+        for price in tools.iter().filter_map(|tool| tool.price.as_ref()) {
+            shown.show(price.pid, price.price);
+        }
         let mut tools: Vec<Tool> = tools.into_iter().map(tool).collect();
         tools.extend(self.hub.extension.tools());
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
@@ -190,15 +210,21 @@ impl ServerHandler for Handler {
         if let Some(answer) = self.hub.extension.call_tool(&request, &context, events).await {
             return answer;
         }
+        let link = self.link(&context);
+        let purse = Purse::read(&context, &link).map_err(error_data)?;
+        let shown = self.shown(&link);
         let name = request.name.into_owned();
+        let called = name.clone();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let result = self
             .run(&context, move |app, link, progress, patience| {
-                let around = tools::Call { progress, patience };
-                match tools::call(app, &link.rights, &name, arguments, &around) {
-                    // What fails outside, and what somebody else changed meanwhile, is an answer
-                    // that the model can read and act on.
-                    Err(error) if matches!(error.code, Code::Outside | Code::Conflict) => {
+                let around = tools::Call { progress, patience, payment: purse.payment(&shown) };
+                match tools::call(app, &link.rights, &called, arguments, &around) {
+                    // What fails outside, what somebody else changed meanwhile, and what is to be
+                    // paid, is an answer that the model can read and act on.
+                    Err(error)
+                        if matches!(error.code, Code::Outside | Code::Conflict | Code::Payment) =>
+                    {
                         Ok(Err(error))
                     }
                     other => other.map(Ok),
@@ -207,6 +233,16 @@ impl ServerHandler for Handler {
             .await?;
         Ok(match result {
             Ok(output) => answer(output),
+            Err(error) if error.code == Code::Payment => {
+                let payer = Payer {
+                    tool: &name,
+                    opens_urls: opens_urls(&context),
+                    state: request.request_state.as_deref(),
+                    responses: request.input_responses.as_ref(),
+                };
+                let app = &self.hub.app;
+                return Ok(payment::required(app, &self.hub.state_key, &payer, error));
+            }
             // No structured content: clients would check it against the tool's output schema.
             Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
         }
@@ -433,6 +469,15 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
         .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
+/// Whether a client can send its person to an address and repeat the request afterwards.
+fn opens_urls(context: &RequestContext<RoleServer>) -> bool {
+    let capabilities = context.client_capabilities();
+    is_modern(context)
+        && capabilities
+            .and_then(|capabilities| capabilities.elicitation)
+            .is_some_and(|elicitation| elicitation.url.is_some())
+}
+
 /// Where typed clients look for what the standard capabilities cannot express. `prompts.mutable`
 /// is added on the way out wherever this is there (`message::say_mutable`).
 fn extensions() -> ExtensionCapabilities {
@@ -476,6 +521,7 @@ fn answer(output: Output) -> CallToolResult {
         [Some(output.text), output.aside].into_iter().flatten().map(ContentBlock::text).collect(),
     );
     result.structured_content = output.structured;
+    result.meta = (!output.meta.is_empty()).then(|| MetaObject(output.meta));
     result
 }
 

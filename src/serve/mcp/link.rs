@@ -12,6 +12,7 @@ use super::{
     extension::{self, Extension},
     notices::{Lists, Mailbox},
     pace::Pace,
+    payment::StateKey,
 };
 use crate::{
     app::{
@@ -19,6 +20,7 @@ use crate::{
         rights::{Right, Rights, VisiblePages},
     },
     domain::{Error, Result},
+    tools::ShownPrices,
 };
 
 /// What tells one caller from another, where the same rights are not enough.
@@ -71,7 +73,14 @@ pub struct Hub {
     mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
     /// What callers who see the same pages were last seen to be offered, at a position of the change log.
     pub(super) lists: Mutex<Vec<(VisiblePages, i64, Lists)>>,
+    /// The prices that callers without a lasting connection were shown, the latest caller last.
+    shown: Mutex<Vec<(Identity, Arc<ShownPrices>)>>,
+    /// Signs what clients bring back from a top-up.
+    pub(super) state_key: StateKey,
 }
+
+/// How many callers' prices are remembered.
+const MAX_SHOWN: usize = 1_000;
 
 /// The right to run one call. It lasts as long as the work does, also when nobody waits for it any
 /// more.
@@ -105,7 +114,25 @@ impl Hub {
             extension: extension::installed(),
             mailboxes,
             lists: Mutex::default(),
+            shown: Mutex::default(),
+            state_key: StateKey::default(),
         })
+    }
+
+    /// The prices that a caller without a lasting connection was shown.
+    pub fn shown_to(&self, identity: &Identity) -> Arc<ShownPrices> {
+        let mut shown = lock(&self.shown);
+        let known = shown.iter().position(|(who, _)| who == identity);
+        let entry = match known {
+            Some(at) => shown.remove(at),
+            None => (identity.clone(), Arc::default()),
+        };
+        if shown.len() >= MAX_SHOWN {
+            shown.remove(0);
+        }
+        let prices = entry.1.clone();
+        shown.push(entry);
+        prices
     }
 
     /// Delivers every event to a mailbox until it is dropped.
