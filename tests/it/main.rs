@@ -47,6 +47,7 @@ mod moves;
 mod navigation;
 mod opening;
 mod oss;
+mod paying;
 mod places;
 mod privacy;
 mod prompt_rules;

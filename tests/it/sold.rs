@@ -52,6 +52,17 @@ impl Shop {
     pub fn serve(&self) -> Server {
         Server::start(self.command(&["serve", "--listen", "127.0.0.1:0"]))
     }
+
+    /// A token of a new user.
+    pub fn user(&self, name: &str, role: &str, scopes: &str) -> String {
+        self.say(&["user", "add", name, "--role", role]);
+        self.token_of(name, scopes)
+    }
+
+    pub fn token_of(&self, name: &str, scopes: &str) -> String {
+        let out = self.say(&["token", "create", "--user", name, "--scope", scopes]);
+        out.split_whitespace().last().unwrap().to_owned()
+    }
 }
 
 /// One request, and the whole answer.
@@ -173,6 +184,7 @@ fn a_vault_with_an_author_is_theirs_whatever_a_page_says() {
     let shop = Shop::new();
     shop.of_mira("claimed.md", "---\nauthor: anna\nfree: true\n---\nA quokka of Mira's.\n");
     shop.home.note("other.md", "---\nauthor: anna\nfree: true\n---\nA wombat of Anna's.\n");
+    shop.say(&["user", "add", "bob", "--role", "author"]);
     let server = shop.serve();
     let found = |author: &str, query: &str| {
         let path = format!("/_system/mcp/{author}");
@@ -187,7 +199,8 @@ fn a_vault_with_an_author_is_theirs_whatever_a_page_says() {
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
         server.send("POST", &format!("/_system/mcp/{author}"), &[], body).status
     };
-    assert_eq!((status("mira"), status("nobody")), (200, 404));
+    assert_eq!(status("bob"), 200, "an author without a page");
+    assert_eq!(status("nobody"), 404);
 }
 
 #[test]
