@@ -52,9 +52,9 @@ export async function formAttacks({ context, server, cookie }) {
     try {
       for (const [index, form] of posts.entries()) {
         const page = await context.newPage();
-        const answered = page.waitForResponse(response => response.request().method() === 'POST', { timeout: 20_000 });
         // Another name of this machine is another site, another port only another origin.
         for (const host of ['localhost', '127.0.0.1']) {
+          const answered = page.waitForResponse(response => response.request().method() === 'POST', { timeout: 20_000 });
           await page.goto(`http://${host}:${site.address().port}/${index}`).catch(() => {});
           const answer = await answered;
           assert.ok([400, 403].includes(answer.status()), `${form.key} from ${host}: status ${answer.status()}`);
