@@ -41,7 +41,9 @@ async function status({ home, env }, codex) {
     const { data } = await ask(2, 'mcpServerStatus/list', {});
     return data.find(server => server.name === 'nw');
   } finally {
+    const ended = new Promise(resolve => program.on('close', resolve));
     program.kill();
+    await ended;
   }
 }
 
@@ -65,7 +67,7 @@ if (!codex) {
           const seen = await status(home, codex);
           const names = Object.keys(seen?.tools ?? {});
           assert.ok(names.includes('search'), `tools: ${JSON.stringify(seen)}`);
-          assert.equal(names.includes('create_note'), consent.write !== false, `tools: ${names}`);
+          assert.equal(names.includes('create_note'), consent.write !== false, `asked for ${added.asked.get('scope')}, tools: ${names}`);
           assert.equal(seen.authStatus, 'oAuth');
           assert.equal(seen.serverInfo?.name, 'notewell');
         } finally {

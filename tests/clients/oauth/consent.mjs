@@ -14,17 +14,18 @@ export async function allow(browser, address, { person, write = true } = {}) {
       if (message.type() === 'error' && !/favicon/.test(message.text())) complaints.push(message.text());
     });
     await page.goto(address);
-    assert.match(page.url(), /\/sign-in\?/, 'a client is asked for before the person signed in');
+    const first = await page.$eval('body', body => body.innerText);
+    assert.match(page.url(), /\/sign-in\?/, `${address} does not lead to the sign-in page: ${page.url()}\n${first}`);
     await signInHere(page, person);
     assert.match(page.url(), /\/authorize\?/, `after sign-in the person sees ${page.url()}`);
     const text = await page.$eval('main', main => main.innerText);
     const host = new URL(new URL(address).searchParams.get('redirect_uri')).host;
     assert.ok(text.includes(host), `the consent page does not show where it leads (${host}): ${text}`);
-    if (!write) await page.click('input[type=checkbox][value=write]');
+    if (!write) await page.click('input[type=checkbox][name=write]');
     const policy = [...complaints];
     await press(page, 'Allow');
     assert.deepEqual(policy, [], 'the browser complains about our pages');
-    return { landed: page.url(), consent: text };
+    return { landed: page.url(), consent: text, asked: new URL(address).searchParams };
   } finally {
     await context.close();
   }

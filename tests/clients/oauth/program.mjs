@@ -31,7 +31,7 @@ export function newHome() {
     NO_PROXY: '127.0.0.1,localhost',
     no_proxy: '127.0.0.1,localhost',
   };
-  return { home, env, done: () => rmSync(home, { recursive: true, force: true }) };
+  return { home, env, done: () => rmSync(home, { recursive: true, force: true, maxRetries: 20 }) };
 }
 
 /**
@@ -47,7 +47,7 @@ export async function run({ home, env }, command, { browser, consent, seconds = 
   const read = data => {
     output += data;
     // A terminal may break the line; the address ends where no character of an address follows.
-    const address = /http:\/\/[\w.:]+\/authorize\?[^\s"'\x1b]+(?=[\s"'\x1b])/.exec(output)?.[0];
+    const address = /http:\/\/[\w.:]+\/authorize\?[^\s"'\x00-\x1f]+(?=[\s"'\x00-\x1f])/.exec(output)?.[0];
     if (browser && address && !person) {
       person = allow(browser, address, consent).catch(error => {
         program.kill();
