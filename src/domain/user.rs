@@ -239,6 +239,9 @@ impl Caller {
     pub fn grants(&self) -> impl Iterator<Item = &Grant> + '_ {
         let (own, has_account): (&[Grant], bool) = match self {
             Caller::Owner => (&[Grant::EVERYTHING], true),
+            Caller::User(user) if user.role == Role::Owner => {
+                (&[Grant::EVERYTHING], user.id.is_some())
+            }
             Caller::User(user) => (&user.grants, user.id.is_some()),
             Caller::Anonymous => (&[], false),
         };
@@ -256,6 +259,21 @@ mod tests {
         for bad in ["", "-a", "a-", "a b", "a/b", "анна", "..", "mcp", "a_b", &"a".repeat(40)] {
             assert!(UserName::new(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_account_of_an_owner_needs_no_grant() {
+        let user = |role| {
+            Caller::User(User {
+                id: Some(UserId(1)),
+                name: "olga".to_owned(),
+                role,
+                grants: [].into(),
+                scopes: Scopes::ALL,
+            })
+        };
+        assert!(user(Role::Owner).grants().any(|grant| *grant == Grant::EVERYTHING));
+        assert!(!user(Role::Reader).grants().any(|grant| *grant == Grant::EVERYTHING));
     }
 
     #[test]
