@@ -1,5 +1,5 @@
-//! JSON to a server outside, and its answer back: the one way in which anything leaves this machine.
-//! Documents of the public internet are fetched in [`public`].
+//! JSON or a form to a server outside, and its answer back: the one way in which anything leaves
+//! this machine. Documents of the public internet are fetched in [`public`].
 //!
 //! Who calls decides how long to go on trying. A busy or broken server (429, 5xx, no connection) is
 //! asked again after a pause, or after what it asked for; a refusal is final. The key is sent and
@@ -21,7 +21,7 @@ const MAX_QUOTE: usize = 200;
 /// Less time than this is not worth another try.
 const MIN_TIME_LEFT: Duration = Duration::from_millis(5);
 
-/// A place that takes JSON.
+/// A place that takes JSON or forms.
 pub struct Endpoint {
     /// Where requests go.
     pub url: String,
@@ -51,6 +51,12 @@ pub struct Tries {
     pub all: Option<Duration>,
 }
 
+/// What is sent.
+enum Body<'a> {
+    Json(&'a Value),
+    Form(&'a [(&'static str, String)]),
+}
+
 /// What came of one try.
 enum Try {
     Done(String),
@@ -74,8 +80,27 @@ impl Endpoint {
         }
     }
 
-    /// The body of a successful answer, and how often the server was asked.
+    /// Posts JSON. Returns the body of a successful answer, and how often the server was asked.
     pub fn post(&self, body: &Value, tries: &Tries) -> (Result<String>, u32) {
+        self.send(&Body::Json(body), &[], tries)
+    }
+
+    /// Posts a form with further headers. Returns the body of a successful answer.
+    pub fn post_form(
+        &self,
+        fields: &[(&'static str, String)],
+        headers: &[(&'static str, &str)],
+        tries: &Tries,
+    ) -> Result<String> {
+        self.send(&Body::Form(fields), headers, tries).0
+    }
+
+    fn send(
+        &self,
+        body: &Body<'_>,
+        headers: &[(&'static str, &str)],
+        tries: &Tries,
+    ) -> (Result<String>, u32) {
         let end = tries.all.map(|all| Instant::now() + all);
         let request = Patience::current();
         let left = || {
@@ -88,7 +113,7 @@ impl Endpoint {
                 return (Err(error), made - 1);
             }
             let limit = left().map_or(tries.each, |left| left.min(tries.each));
-            let (error, asked) = match self.attempt(body, limit) {
+            let (error, asked) = match self.attempt(body, headers, limit) {
                 Try::Done(text) => return (Ok(text), made),
                 Try::Failed(error) => return (Err(error), made),
                 Try::Again(error, asked) => (error, asked),
@@ -104,13 +129,23 @@ impl Endpoint {
         (Err(Error::internal("no try was made")), 0)
     }
 
-    fn attempt(&self, body: &Value, limit: Duration) -> Try {
+    fn attempt(&self, body: &Body<'_>, headers: &[(&str, &str)], limit: Duration) -> Try {
         let url = &self.url;
         let mut request = self.agent.post(url).config().timeout_global(Some(limit)).build();
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }
-        let mut response = match request.send_json(body) {
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let sent = match body {
+            Body::Json(value) => request.send_json(value),
+            Body::Form(fields) => {
+                let fields = fields.iter().map(|(name, value)| (*name, value.as_str()));
+                request.send_form(fields)
+            }
+        };
+        let mut response = match sent {
             Ok(response) => response,
             Err(ureq::Error::Timeout(_)) => return Try::Failed(self.silent(limit)),
             Err(error) => {

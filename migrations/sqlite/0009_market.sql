@@ -155,13 +155,15 @@ CREATE TABLE payments (
     currency  TEXT NOT NULL,
     -- The call that it pays for; NULL for a top-up.
     call      BLOB,
-    -- begun, settling, booked or failed.
+    -- begun, settling, booked, failed or mismatch.
     state     TEXT NOT NULL,
     -- The provider's name for it: a checkout session, a transaction.
     outside   TEXT NOT NULL DEFAULT '',
     entry     INTEGER REFERENCES entries (id),
     UNIQUE (provider, reference)
 ) STRICT;
+
+CREATE INDEX user_payments ON payments (user);
 
 -- Events of providers that were dealt with, so that a repeat is recognised.
 CREATE TABLE payment_events (

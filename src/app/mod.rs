@@ -131,7 +131,7 @@ impl App {
         let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
         let verifications = oss::Verifications::new(&config, store.reports.clone());
-        let market = market::Market::new(config.clone(), &store);
+        let market = market::Market::open(config.clone(), &store)?;
         let kinds = config.search.kinds.clone();
         let sources =
             Arc::new(Sources::new(config.clone(), store.clone(), cards.clone(), prompts.clone()));

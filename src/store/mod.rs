@@ -15,6 +15,7 @@ pub mod jsonl;
 pub mod ledger;
 pub mod oauth;
 pub mod pages;
+pub mod payments;
 pub mod private;
 pub mod prompts;
 pub mod reports;
@@ -36,6 +37,7 @@ pub use items::Items;
 pub use ledger::Ledger;
 pub use oauth::OAuth;
 pub use pages::Pages;
+pub use payments::Payments;
 pub use prompts::Prompts;
 pub use reports::Reports;
 pub use revisions::Revisions;
@@ -73,6 +75,8 @@ pub struct Store {
     pub oauth: Arc<dyn OAuth>,
     /// The books.
     pub ledger: Arc<dyn Ledger>,
+    /// Payments from outside.
+    pub payments: Arc<dyn Payments>,
     /// Calls of priced methods.
     pub usage: Arc<dyn Usage>,
 }

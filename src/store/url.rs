@@ -81,6 +81,7 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
                 revisions: database.clone(),
                 oauth: database.clone(),
                 ledger: database.clone(),
+                payments: database.clone(),
                 usage: database,
             })
         }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::{Market, Shared, identity::identify};
+use super::{Market, Prepaid, Shared, count, identity::identify, milliseconds, prepaid::Verified};
 use crate::{
     domain::{
         Caller, Error, Money, Pid, Price, Result, Timestamp, UserId,
@@ -42,6 +42,8 @@ pub struct PaidCall<'a> {
     pub arguments: &'a Map<String, Value>,
     /// An explicit idempotency key.
     pub key: Option<&'a str>,
+    /// An x402 payment that came with the call.
+    pub payment: Option<&'a Value>,
     /// The id of the request, for usage.
     pub request: &'a str,
 }
@@ -75,6 +77,8 @@ pub enum Charge {
     NotCharged(NotCharged),
     /// The price, or a call for trying, is held.
     Held(Hold),
+    /// The call brought its own payment, which is verified.
+    Prepaid(Box<Prepaid>),
 }
 
 impl Charge {
@@ -84,6 +88,7 @@ impl Charge {
         match self {
             Charge::NotCharged(call) => call.capture(),
             Charge::Held(hold) => hold.capture(),
+            Charge::Prepaid(payment) => payment.capture(),
         }
     }
 
@@ -92,6 +97,7 @@ impl Charge {
         match self {
             Charge::NotCharged(call) => call.release(),
             Charge::Held(hold) => hold.release(),
+            Charge::Prepaid(payment) => payment.release(),
         }
     }
 }
@@ -120,6 +126,7 @@ impl NotCharged {
             balance,
             currency: self.shared.config.market.currency.clone(),
             outcome: self.reason,
+            settlement: None,
         })
     }
 
@@ -166,6 +173,7 @@ impl Hold {
             balance: captured.balance,
             currency: self.shared.config.market.currency.clone(),
             outcome: captured.outcome,
+            settlement: None,
         })
     }
 
@@ -197,6 +205,8 @@ pub struct Receipt {
     pub currency: String,
     /// How the call ended: charged, trial, repeat, owner or author.
     pub outcome: Outcome,
+    /// What the facilitator answered, where the call brought its own payment.
+    pub settlement: Option<Value>,
 }
 
 impl Receipt {
@@ -234,12 +244,19 @@ impl Market {
         if call.caller.role() == Role::Owner {
             return not_charged(Outcome::Owner, None);
         }
-        let Caller::User(user @ User { id: Some(id), .. }) = call.caller else {
-            return Err(self.needs_account(call));
-        };
-        if call.author == Some(*id) {
+        if call.author.is_some() && call.author == call.user() {
             return not_charged(Outcome::Author, None);
         }
+        let identity = identify(call.page, call.version, call.arguments, call.key)?;
+        if let Some(payment) = call.payment {
+            return match self.verify(call, call.call(), identity, payment, started)? {
+                Verified::Payment(prepaid) => Ok(Charge::Prepaid(prepaid)),
+                Verified::Repeat(entry) => not_charged(Outcome::Repeat, entry),
+            };
+        }
+        let Caller::User(user @ User { id: Some(_), .. }) = call.caller else {
+            return Err(self.needs_account(call));
+        };
         if !user.scopes.market {
             return Err(Error::invalid_request(format!(
                 "`{}` costs {} {} a call, and this credential may not spend credit; connect again with the scope `market`, or use a token that has it",
@@ -252,7 +269,7 @@ impl Market {
         let settings = &shared.config.market;
         let new = NewHold {
             call: call.call(),
-            identity: identify(call.page, call.version, call.arguments, call.key)?,
+            identity,
             trial_calls: call.trial_calls,
             user_cap: settings.daily_cap,
             token_cap: settings.daily_cap_per_token,
@@ -338,13 +355,4 @@ impl Market {
             "retry_after_seconds": seconds,
         }))
     }
-}
-
-fn milliseconds(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-fn count(outcome: Outcome, charged: Money) {
-    metrics::counter!(metric::MARKET_CALLS, "outcome" => outcome.as_str()).increment(1);
-    metrics::counter!(metric::MARKET_CHARGED).increment(charged.0.unsigned_abs());
 }

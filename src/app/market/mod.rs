@@ -4,24 +4,32 @@
 mod books;
 mod charge;
 mod identity;
+mod payments;
+mod prepaid;
+mod providers;
 
 pub use books::{Payout, month};
 pub use charge::{Charge, Hold, NotCharged, PaidCall, Receipt};
+pub use payments::Received;
+pub use prepaid::Prepaid;
+pub use providers::{Checkout, Event, Happened, Provider, Settlement};
 
 use std::{
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use super::App;
 use crate::{
     config::Config,
-    domain::{Money, Result, UserId},
+    domain::{Error, Money, Result, UserId},
     store::{
-        Ledger, Store, Usage,
-        ledger::{Account, HoldId, Process},
+        Ledger, Payments, Store, Usage,
+        ledger::{Account, HoldId, Outside, Process},
         usage::Outcome,
     },
+    telemetry::metric,
 };
 
 /// Where people top up their credit.
@@ -37,6 +45,8 @@ struct Shared {
     config: Arc<Config>,
     ledger: Arc<dyn Ledger>,
     usage: Arc<dyn Usage>,
+    payments: Arc<dyn Payments>,
+    providers: Vec<Arc<dyn Provider>>,
     /// This process, once it made a paid call.
     process: Mutex<Option<Arc<Process>>>,
     /// Holds that could not be released yet.
@@ -50,17 +60,28 @@ struct Unreleased {
 }
 
 impl Market {
-    /// The market of a store.
-    pub fn new(config: Arc<Config>, store: &Store) -> Self {
-        Self {
+    /// The market of a store, with the providers that the config names.
+    pub fn open(config: Arc<Config>, store: &Store) -> Result<Self> {
+        Ok(Self {
             shared: Arc::new(Shared {
+                providers: providers::open(&config)?,
                 config,
                 ledger: store.ledger.clone(),
                 usage: store.usage.clone(),
+                payments: store.payments.clone(),
                 process: Mutex::default(),
                 unreleased: Mutex::default(),
             }),
-        }
+        })
+    }
+
+    fn provider(&self, outside: Outside) -> Result<&Arc<dyn Provider>> {
+        let found = self.shared.providers.iter().find(|provider| provider.outside() == outside);
+        found.ok_or_else(|| {
+            Error::invalid_request(format!(
+                "the provider `{outside}` is not configured; `[market.{outside}]` in notewell.toml switches it on"
+            ))
+        })
     }
 
     /// The currency of prices and credit.
@@ -117,6 +138,16 @@ impl App {
     pub fn market(&self) -> &Market {
         &self.market
     }
+}
+
+fn milliseconds(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Counts a call by how it ended.
+fn count(outcome: Outcome, charged: Money) {
+    metrics::counter!(metric::MARKET_CALLS, "outcome" => outcome.as_str()).increment(1);
+    metrics::counter!(metric::MARKET_CHARGED).increment(charged.0.unsigned_abs());
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,6 +10,7 @@ mod ledger;
 mod oauth;
 mod opening;
 mod pages;
+mod payments;
 mod reports;
 mod revisions;
 mod sessions;

@@ -1,0 +1,172 @@
+//! A call that brings its own payment: verified before it runs, settled after it succeeded and
+//! before its answer is sent.
+
+use std::{sync::Arc, time::Instant};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Market, PaidCall, Receipt, Shared, payments, providers::Provider};
+use crate::{
+    domain::{Code, Error, Money, Result},
+    store::{
+        ledger::{Account, CallIdentity, EntryId, EntryKind, NewEntry, Outside},
+        payments::{Booked, NewPayment, Payment, PaymentState},
+        usage::{Call, NewUsage, Outcome},
+    },
+};
+
+/// A verified payment of a call that runs. Dropping it takes nothing.
+pub struct Prepaid {
+    shared: Arc<Shared>,
+    provider: Arc<dyn Provider>,
+    payment: Payment,
+    payload: Value,
+    call: Call,
+    started: Instant,
+}
+
+/// What a payment that came with a call is good for.
+pub(super) enum Verified {
+    Payment(Box<Prepaid>),
+    /// It paid for the same call before.
+    Repeat(Option<EntryId>),
+}
+
+impl Market {
+    /// What callers may pay with besides their credit, as x402 lists it.
+    pub fn accepts(&self, price: Money) -> Vec<Value> {
+        self.shared.providers.iter().filter_map(|provider| provider.accepts(price)).collect()
+    }
+
+    pub(super) fn verify(
+        &self,
+        call: &PaidCall<'_>,
+        record: Call,
+        identity: CallIdentity,
+        payload: &Value,
+        started: Instant,
+    ) -> Result<Verified> {
+        let provider = self.provider(Outside::X402)?.clone();
+        let price = call.price.amount();
+        let reference = reference(payload);
+        let payments = &self.shared.payments;
+        let known = payments.find(Outside::X402, &reference)?;
+        match known.as_ref().map(|payment| (payment.state, payment.call == Some(identity.call))) {
+            Some((_, false)) => {
+                return Err(Error::payment(
+                    "the x402 payment was made for another call; sign a new one",
+                ));
+            }
+            Some((PaymentState::Booked, true)) => {
+                return Ok(Verified::Repeat(known.and_then(|payment| payment.entry)));
+            }
+            Some((PaymentState::Settling, true)) => {
+                return Err(Error::conflict(
+                    "the x402 payment is being settled, and how that ends is not known yet; ask the operator if this goes on",
+                ));
+            }
+            _ => {}
+        }
+        provider
+            .verify(payload, price)
+            .inspect_err(|_| payments::count(Outside::X402, "refused"))?;
+        let payment = payments.begin(&NewPayment {
+            provider: Outside::X402,
+            reference,
+            user: record.user,
+            amount: price,
+            currency: self.currency().to_owned(),
+            call: Some(identity.call),
+        })?;
+        Ok(Verified::Payment(Box::new(Prepaid {
+            shared: self.shared.clone(),
+            provider,
+            payment,
+            payload: payload.clone(),
+            call: record,
+            started,
+        })))
+    }
+}
+
+impl Prepaid {
+    pub(super) fn capture(self) -> Result<Receipt> {
+        let payments = &self.shared.payments;
+        let id = self.payment.id;
+        let moved = [PaymentState::Begun, PaymentState::Failed]
+            .into_iter()
+            .map(|from| payments.advance(id, from, PaymentState::Settling))
+            .try_fold(false, |any, moved| moved.map(|moved| any || moved))?;
+        if !moved {
+            return Err(Error::conflict(
+                "the x402 payment is used by the same call twice at once; send it once",
+            ));
+        }
+        let price = self.call.price;
+        let settlement = match self.provider.settle(&self.payload, price) {
+            Ok(settlement) => settlement,
+            Err(error) => {
+                payments::count(Outside::X402, "failed");
+                // Where the facilitator did not say, the payment stays in doubt, and `doctor`
+                // names it.
+                if error.code == Code::Payment {
+                    payments.set_state(id, PaymentState::Failed, "")?;
+                } else {
+                    tracing::error!(payment = id, ?error, "how a payment ended is not known");
+                }
+                return Err(error);
+            }
+        };
+        let author = match self.call.author {
+            Some(_) => price.split(self.shared.config.market.author_share).0,
+            None => Money::ZERO,
+        };
+        let mut entry = NewEntry::new(EntryKind::Sale, format!("x402:{}", self.payment.reference))
+            .with_memo(self.call.method.clone())
+            .add(Account::Outside(Outside::X402), -price)
+            .add(Account::Platform, price.minus(author)?);
+        if let Some(user) = self.call.author {
+            entry = entry.add(Account::Author(user), author);
+        }
+        let ms = super::milliseconds(self.started);
+        let usage = NewUsage { call: self.call.clone(), outcome: Outcome::Charged, ms };
+        let transaction = &settlement.transaction;
+        let booked = payments.book(id, &entry, transaction, Some(&usage)).inspect_err(|error| {
+            tracing::error!(payment = id, ?error, "a settled payment could not be booked");
+        })?;
+        payments::count(Outside::X402, "booked");
+        super::count(Outcome::Charged, price);
+        let entry = match booked {
+            Booked::New(entry) => entry.id,
+            Booked::Known(entry) => entry,
+        };
+        let balance = match self.call.user {
+            Some(user) => self.shared.ledger.balance(Account::User(user))?,
+            None => Money::ZERO,
+        };
+        Ok(Receipt {
+            entry: Some(entry),
+            amount: price,
+            balance,
+            currency: self.payment.currency.clone(),
+            outcome: Outcome::Charged,
+            settlement: Some(settlement.response),
+        })
+    }
+
+    pub(super) fn release(self) {
+        super::count(Outcome::Failed, Money::ZERO);
+        let ms = super::milliseconds(self.started);
+        let usage = NewUsage { call: self.call.clone(), outcome: Outcome::Failed, ms };
+        if let Err(error) = self.shared.usage.record(&usage) {
+            tracing::warn!(?error, "could not record a call that failed");
+        }
+    }
+}
+
+/// The name of a signed payment: whoever sends the same payment again sends the same bytes.
+fn reference(payload: &Value) -> String {
+    let signed = payload.get("payload").unwrap_or(payload).to_string();
+    Sha256::digest(signed.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,136 @@
+//! x402: a payment that comes with a call, verified and settled by a facilitator. The token has six
+//! decimals, so that a millionth of the currency is one of its smallest units.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Provider, Settlement};
+use crate::{
+    config,
+    domain::{Error, Money, Result},
+    post::{Endpoint, Tries},
+    store::ledger::Outside,
+};
+
+/// The version of the protocol that is spoken.
+pub(super) const VERSION: u64 = 2;
+/// How long a payer's authorisation must stay valid.
+const MAX_TIMEOUT_SECONDS: u64 = 60;
+
+pub(super) struct X402 {
+    config: config::X402,
+    verify: Endpoint,
+    settle: Endpoint,
+}
+
+impl X402 {
+    /// `None` without a facilitator.
+    pub(super) fn open(config: &config::X402) -> Option<Self> {
+        let base = config.facilitator.trim_end_matches('/');
+        let endpoint = |path: &str| Endpoint::new(format!("{base}{path}"), "market.x402");
+        (!base.is_empty()).then(|| Self {
+            config: config.clone(),
+            verify: endpoint("/verify"),
+            settle: endpoint("/settle"),
+        })
+    }
+
+    fn requirements(&self, price: Money) -> Value {
+        let X402 { config, .. } = self;
+        json!({
+            "scheme": "exact",
+            "network": config.network,
+            "amount": price.0.to_string(),
+            "asset": config.asset,
+            "payTo": config.pay_to,
+            "maxTimeoutSeconds": MAX_TIMEOUT_SECONDS,
+            "extra": { "name": config.asset_name, "version": config.asset_version },
+        })
+    }
+
+    fn ask(&self, endpoint: &Endpoint, payment: &Value, price: Money, most: u32) -> Result<Value> {
+        let each = Duration::from_secs(self.config.timeout_seconds);
+        let tries = Tries { most, longest_pause: Duration::from_secs(1), each, all: Some(each) };
+        let body = json!({
+            "x402Version": VERSION,
+            "paymentPayload": payment,
+            "paymentRequirements": self.requirements(price),
+        });
+        let answer = endpoint.post(&body, &tries).0?;
+        serde_json::from_str(&answer).map_err(|error| {
+            Error::outside(format!("`{}` did not answer with JSON", endpoint.url))
+                .with_source(error)
+        })
+    }
+}
+
+impl Provider for X402 {
+    fn outside(&self) -> Outside {
+        Outside::X402
+    }
+
+    fn accepts(&self, price: Money) -> Option<Value> {
+        Some(self.requirements(price))
+    }
+
+    fn verify(&self, payment: &Value, price: Money) -> Result<()> {
+        let wanted = self.requirements(price);
+        if payment.get("x402Version").and_then(Value::as_u64) != Some(VERSION) {
+            return Err(refused("it is not of x402 version 2"));
+        }
+        let accepted = payment.get("accepted").cloned().unwrap_or_default();
+        for field in ["scheme", "network", "amount", "asset", "payTo"] {
+            let (is, want) = (accepted.get(field), wanted.get(field));
+            let text = |value: Option<&Value>| {
+                value.and_then(Value::as_str).unwrap_or("nothing").to_owned()
+            };
+            if !text(is).eq_ignore_ascii_case(&text(want)) {
+                return Err(refused(&format!(
+                    "its `{field}` is `{}`, and `{}` is asked for",
+                    short(&text(is)),
+                    text(want)
+                )));
+            }
+        }
+        let answer = self.ask(&self.verify, payment, price, 2)?;
+        match answer.get("isValid").and_then(Value::as_bool) {
+            Some(true) => Ok(()),
+            Some(false) => Err(refused(&reason(&answer, "invalidReason"))),
+            None => Err(Error::outside(format!(
+                "`{}` answered, but not as a facilitator does",
+                self.verify.url
+            ))),
+        }
+    }
+
+    fn settle(&self, payment: &Value, price: Money) -> Result<Settlement> {
+        // Asked once: a second try of a payment that moved would fail and hide the first.
+        let answer = self.ask(&self.settle, payment, price, 1)?;
+        match answer.get("success").and_then(Value::as_bool) {
+            Some(true) => {
+                let transaction = answer.get("transaction").and_then(Value::as_str);
+                let transaction = transaction.unwrap_or_default().to_owned();
+                Ok(Settlement { transaction, response: answer })
+            }
+            Some(false) => Err(refused(&reason(&answer, "errorReason"))),
+            None => Err(Error::outside(format!(
+                "`{}` answered, but not as a facilitator does",
+                self.settle.url
+            ))),
+        }
+    }
+}
+
+fn refused(why: &str) -> Error {
+    Error::payment(format!("the x402 payment was refused: {why}; nothing was charged"))
+}
+
+fn reason(answer: &Value, field: &str) -> String {
+    let reason = answer.get(field).and_then(Value::as_str).unwrap_or("no reason was given");
+    short(reason)
+}
+
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
