@@ -14,6 +14,7 @@ use super::{
     origin, refuse,
 };
 use crate::{
+    app::App,
     domain::{Error, Result, Scopes},
     serve::mcp::{Identity, Link},
     store::{sessions::Session, tokens::Holder},
@@ -89,13 +90,21 @@ pub fn sign_in_address(next: &str) -> String {
 
 /// The session that a request's cookie opens, with its account.
 pub async fn session(site: &Site, headers: &HeaderMap) -> Result<Option<SignedIn>> {
-    let Some(secret) = secret(headers, &origin::base(site, headers)) else { return Ok(None) };
-    let app = site.hub.app.clone();
-    // The store blocks.
-    let found = tokio::task::spawn_blocking(move || app.session_of(&secret)).await;
-    let found = found.unwrap_or_else(|error| {
+    let base = origin::base(site, headers);
+    if secret(headers, &base).is_none() {
+        return Ok(None);
+    }
+    let (app, headers) = (site.hub.app.clone(), headers.clone());
+    let found = tokio::task::spawn_blocking(move || signed_in(&app, &headers, &base)).await;
+    found.unwrap_or_else(|error| {
         Err(Error::internal("could not check the session").with_source(error))
-    })?;
+    })
+}
+
+/// The same, where the store may block.
+pub fn signed_in(app: &App, headers: &HeaderMap, base: &str) -> Result<Option<SignedIn>> {
+    let Some(secret) = secret(headers, base) else { return Ok(None) };
+    let found = app.session_of(&secret)?;
     Ok(found.map(|(session, holder)| SignedIn { session, holder }))
 }
 

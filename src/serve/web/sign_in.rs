@@ -9,7 +9,7 @@ use axum::{
 use super::{Audience, Form, Html, Reply, Shell, Visit, errors};
 use crate::{
     domain::{Code, Error, Result, UserId},
-    serve::http::cookie,
+    serve::http::cookie::{self, SignedIn},
 };
 
 #[derive(Template)]
@@ -87,11 +87,12 @@ pub fn open(visit: &Visit, user: UserId, next: &str) -> Result<Reply> {
 
 /// Ends the session of the request's cookie, if there is one.
 fn end(visit: &Visit) -> Result<()> {
-    let Some(secret) = cookie::secret(&visit.headers, &visit.base) else { return Ok(()) };
-    if let Some((session, holder)) = visit.app().session_of(&secret)? {
-        visit.app().end_session(holder.id, session.id)?;
+    match cookie::signed_in(visit.app(), &visit.headers, &visit.base)? {
+        Some(SignedIn { session, holder }) => {
+            visit.app().end_session(holder.id, session.id).map(drop)
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> &str {
