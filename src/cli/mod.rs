@@ -22,6 +22,7 @@ mod import;
 mod index;
 mod init;
 mod interrupt;
+mod market;
 mod mcp;
 mod oss;
 mod out;
@@ -147,6 +148,8 @@ enum Command {
     Token(token::Token),
     /// Show who signed in and who changed users, grants and tokens
     Audit(audit::Audit),
+    /// Keep the books: credit, refunds, usage, statements, payouts
+    Market(market::Market),
     /// Print the set-up of a client, or write it into the client's file
     Client(client::Client),
     /// Measure how well search finds what people judged relevant
@@ -191,6 +194,7 @@ pub fn main() -> ExitCode {
         Command::Grant(command) => exit(command.run(&cli.common)),
         Command::Token(command) => exit(command.run(&cli.common)),
         Command::Audit(command) => exit(command.run(&cli.common)),
+        Command::Market(command) => exit(command.run(&cli.common)),
         Command::Client(command) => exit(command.run(&cli.common)),
         Command::Completions(command) => exit(command.run()),
     }

@@ -21,6 +21,8 @@ use crate::{
 
 /// The name under which a result carries its receipt.
 pub const RECEIPT: &str = "notewell/receipt";
+/// The name under which a result carries the facilitator's answer.
+pub const SETTLEMENT: &str = "x402/payment-response";
 
 /// What a call pays with, and what its connection was told before.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,6 +33,8 @@ pub struct Payment<'a> {
     pub request: &'a str,
     /// An explicit idempotency key.
     pub key: Option<&'a str>,
+    /// An x402 payment that came with the call.
+    pub x402: Option<&'a Value>,
     /// The prices that this connection was shown.
     pub shown: Option<&'a ShownPrices>,
 }
@@ -79,6 +83,7 @@ pub(super) fn run(
         trial_calls: ready.page.price_free,
         arguments,
         key: cx.payment.key,
+        payment: cx.payment.x402,
         request: cx.payment.request,
     })?;
     let rendered = cx.app.render_method(method, ready, arguments, cx.rights).and_then(|text| {
@@ -100,6 +105,9 @@ pub(super) fn run(
     match charge.capture() {
         Ok(receipt) => {
             output.meta.insert(RECEIPT.into(), receipt.to_json());
+            if let Some(settlement) = receipt.settlement {
+                output.meta.insert(SETTLEMENT.into(), settlement);
+            }
         }
         // Who owns it reads it, whether or not that can be counted.
         Err(error) if is_own => tracing::warn!(?error, "could not record a call"),

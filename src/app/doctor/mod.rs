@@ -6,6 +6,7 @@ mod files;
 mod index;
 mod journal;
 mod links;
+mod market;
 mod permissions;
 mod vaults;
 
@@ -52,6 +53,7 @@ impl App {
         self.check_prompts(&mut findings)?;
         self.check_canonical(&mut findings)?;
         self.check_journal(&mut findings)?;
+        self.check_market(&mut findings)?;
         self.check_index(&mut findings)?;
         findings.sort_by_key(|finding| finding.level == Level::Note);
         Ok(findings)

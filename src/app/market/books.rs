@@ -105,7 +105,7 @@ impl Market {
             )));
         }
         let account = Account::Author(author);
-        let key = format!("payout:{}:{month}", author.0);
+        let key = payout_key(author, month);
         if let Some(paid) = self.shared.ledger.of_key(&key)? {
             return Err(Error::conflict(format!(
                 "{month} was paid out with entry {} ({} {}); nothing was booked",
@@ -127,6 +127,11 @@ impl Market {
         let entry = self.shared.ledger.post(&entry)?.entry().id;
         Ok(Payout { author, month: month.to_owned(), amount, entry })
     }
+}
+
+/// The key under which a month is paid out, once.
+pub(super) fn payout_key(author: UserId, month: &str) -> String {
+    format!("payout:{}:{month}", author.0)
 }
 
 /// The first moment of a month such as `2026-10`, and of the one after it, in UTC.

@@ -7,12 +7,14 @@ mod identity;
 mod payments;
 mod prepaid;
 mod providers;
+mod statement;
 
 pub use books::{Payout, month};
 pub use charge::{Charge, Hold, NotCharged, PaidCall, Receipt};
-pub use payments::Received;
+pub use payments::{Received, unique};
 pub use prepaid::Prepaid;
 pub use providers::{Checkout, Event, Happened, Provider, Settlement};
+pub use statement::Statement;
 
 use std::{
     mem,

@@ -49,7 +49,7 @@ impl Market {
         })?;
         let payment = self.shared.payments.begin(&NewPayment {
             provider: outside,
-            reference: reference()?,
+            reference: format!("nw_{}", unique()?),
             user: Some(user),
             amount,
             currency: currency.to_owned(),
@@ -146,13 +146,12 @@ impl Market {
     }
 }
 
-/// A name for a payment that nobody can guess.
-fn reference() -> Result<String> {
+/// 32 hexadecimal digits that nobody can guess.
+pub fn unique() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::internal(format!("the system gave no random numbers: {error}")))?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("nw_{hex}"))
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 pub(super) fn count(provider: Outside, outcome: &'static str) {

@@ -24,6 +24,8 @@ use crate::{
 
 /// Where a request names its idempotency key.
 const KEY: &str = "notewell/idempotency-key";
+/// Where a request carries an x402 payment.
+const X402: &str = "x402/payment";
 /// Where an answer says what is to be paid.
 const PAYMENT: &str = "notewell/payment";
 /// The name of the question for a top-up.
@@ -45,6 +47,7 @@ pub struct Purse {
     token: Option<i64>,
     request: String,
     key: Option<String>,
+    x402: Option<Value>,
 }
 
 impl Purse {
@@ -57,12 +60,13 @@ impl Purse {
                 return Err(Error::invalid_params(format!("`{KEY}` in `_meta` must be text")));
             }
         };
+        let x402 = context.meta.0.0.get(X402).filter(|payment| !payment.is_null()).cloned();
         let token = match link.identity {
             Identity::Token(token) => Some(token),
             _ => None,
         };
         let request = context.id.to_string().chars().take(64).collect();
-        Ok(Self { token, request, key })
+        Ok(Self { token, request, key, x402 })
     }
 
     /// As a tool's call takes it.
@@ -71,6 +75,7 @@ impl Purse {
             token: self.token,
             request: &self.request,
             key: self.key.as_deref(),
+            x402: self.x402.as_ref(),
             shown: Some(shown),
         }
     }
@@ -168,23 +173,9 @@ pub fn required(app: &App, key: &StateKey, payer: &Payer<'_>, error: Error) -> C
 
 /// What is to be paid, as x402 version 2 writes it.
 fn payment_required(app: &App, sentence: &str, data: Option<&Value>) -> Value {
-    let config = &app.config.market;
-    let x402 = &config.x402;
     let price =
         data.and_then(|data| data["price"].as_str()).and_then(|text| Money::parse(text).ok());
-    // The token's smallest unit is a millionth of a dollar, as ours is.
-    let accepts = match price {
-        Some(price) if !x402.facilitator.is_empty() && config.currency == "USD" => vec![json!({
-            "scheme": "exact",
-            "network": x402.network,
-            "amount": price.0.to_string(),
-            "asset": x402.asset,
-            "payTo": x402.pay_to,
-            "maxTimeoutSeconds": 60,
-            "extra": { "name": x402.asset_name, "version": x402.asset_version },
-        })],
-        _ => Vec::new(),
-    };
+    let accepts = price.map(|price| app.market().accepts(price)).unwrap_or_default();
     json!({
         "x402Version": 2,
         "error": sentence,

@@ -77,7 +77,8 @@ impl Payments for Sqlite {
             if let Some(entry) = known {
                 return Ok(Ok(Booked::Known(EntryId(entry))));
             }
-            let posted = match post(tx, entry, Timestamp::now())? {
+            let at = Timestamp::now();
+            let posted = match post(tx, entry, at)? {
                 Ok(posted) => posted,
                 Err(error) => return Ok(Err(error)),
             };
@@ -90,8 +91,9 @@ impl Payments for Sqlite {
             Ok(Ok(match posted {
                 Posted::New(entry) => {
                     if let Some(new) = call {
-                        let price = new.call.price;
-                        usage::insert(tx, &new.call, new.outcome, price, new.ms, Some(booked))?;
+                        let charged = new.call.price;
+                        let entry = Some(booked);
+                        usage::insert(tx, new, &usage::Booking { at, charged, entry })?;
                     }
                     Booked::New(entry)
                 }

@@ -7,13 +7,14 @@ use crate::{
     domain::{Money, Pid, Result, Timestamp, UserId},
     store::{
         ledger::{Account, EntryId},
-        usage::{Call, Earning, NewUsage, Outcome, Popularity, Usage, UsageFilter, UsageRow},
+        usage::{Call, Earning, NewUsage, Popularity, Usage, UsageFilter, UsageRow},
     },
 };
 
 impl Usage for Sqlite {
     fn record(&self, usage: &NewUsage) -> Result<i64> {
-        self.write(|tx| insert(tx, &usage.call, usage.outcome, Money::ZERO, usage.ms, None))
+        let booking = Booking { at: Timestamp::now(), charged: Money::ZERO, entry: None };
+        self.write(|tx| insert(tx, usage, &booking))
     }
 
     fn list(&self, filter: &UsageFilter, limit: usize) -> Result<Vec<UsageRow>> {
@@ -134,21 +135,27 @@ pub(super) fn trials(db: &Connection, user: UserId, page: Pid) -> rusqlite::Resu
     .query_row([user.0, page.0], |row| row.get(0))
 }
 
+/// What the books add to a call.
+pub(super) struct Booking {
+    /// When it ended: the moment of the entry that ended it.
+    pub(super) at: Timestamp,
+    pub(super) charged: Money,
+    pub(super) entry: Option<EntryId>,
+}
+
 pub(super) fn insert(
     tx: &Transaction<'_>,
-    call: &Call,
-    outcome: Outcome,
-    charged: Money,
-    ms: u64,
-    entry: Option<EntryId>,
+    usage: &NewUsage,
+    booking: &Booking,
 ) -> rusqlite::Result<i64> {
+    let call = &usage.call;
     tx.prepare_cached(
         "INSERT INTO usage (at, user, token, method, page, author, version, price, charged,
                             outcome, ms, request, entry)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?
     .execute(params![
-        Timestamp::now().0,
+        booking.at.0,
         call.user.map(|user| user.0),
         call.token,
         call.method,
@@ -156,11 +163,11 @@ pub(super) fn insert(
         call.author.map(|author| author.0),
         call.version,
         call.price.0,
-        charged.0,
-        outcome.as_str(),
-        i64::try_from(ms).unwrap_or(i64::MAX),
+        booking.charged.0,
+        usage.outcome.as_str(),
+        i64::try_from(usage.ms).unwrap_or(i64::MAX),
         call.request,
-        entry.map(|entry| entry.0),
+        booking.entry.map(|entry| entry.0),
     ])?;
     Ok(tx.last_insert_rowid())
 }

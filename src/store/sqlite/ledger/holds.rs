@@ -2,7 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{super::usage, Checked, balance, post};
+use super::{
+    super::usage::{self, Booking},
+    Checked, balance, post,
+};
 use crate::{
     domain::{Error, Money, Pid, Timestamp, UserId},
     store::{
@@ -10,7 +13,7 @@ use crate::{
             Account, Begun, CallIdentity, Captured, EntryId, EntryKind, HoldId, NewEntry, NewHold,
             OpenHold, Posted,
         },
-        usage::{Call, Outcome},
+        usage::{Call, NewUsage, Outcome},
     },
 };
 
@@ -106,7 +109,9 @@ pub(super) fn capture(
     if outcome != Outcome::Repeat {
         remember(tx, &held, now, entry)?;
     }
-    end(tx, &held, outcome, charged, ms, entry.filter(|_| outcome == Outcome::Charged))?;
+    let booking =
+        Booking { at: now, charged, entry: entry.filter(|_| outcome == Outcome::Charged) };
+    end(tx, &held, outcome, ms, &booking)?;
     let balance = balance(tx, Account::User(held.user))?;
     Ok(Ok(Captured { entry, charged, outcome, balance }))
 }
@@ -118,8 +123,9 @@ pub(super) fn release(
     ms: u64,
 ) -> Checked<bool> {
     let Some(held) = held(tx, id)? else { return Ok(Ok(false)) };
-    give_back(tx, &held, Timestamp::now())?;
-    end(tx, &held, outcome, Money::ZERO, ms, None)?;
+    let at = Timestamp::now();
+    give_back(tx, &held, at)?;
+    end(tx, &held, outcome, ms, &Booking { at, charged: Money::ZERO, entry: None })?;
     Ok(Ok(true))
 }
 
@@ -188,12 +194,12 @@ fn end(
     tx: &Transaction<'_>,
     held: &Held,
     outcome: Outcome,
-    charged: Money,
     ms: u64,
-    entry: Option<EntryId>,
+    booking: &Booking,
 ) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM holds WHERE id = ?1")?.execute([held.id.0])?;
-    usage::insert(tx, &held.call, outcome, charged, ms, entry).map(drop)
+    let new = NewUsage { call: held.call.clone(), outcome, ms };
+    usage::insert(tx, &new, booking).map(drop)
 }
 
 /// Keeps the call for its repeats, and forgets those of earlier days.

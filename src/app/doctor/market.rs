@@ -1,0 +1,66 @@
+//! The books: does every entry sum to zero, is every balance the sum of its entries, and is every
+//! payment accounted for?
+
+use super::{App, Finding};
+use crate::{
+    domain::{Money, Result},
+    store::{ledger::EntryFilter, payments::PaymentState},
+};
+
+const DAMAGE: &str = "the books are wrong";
+
+impl App {
+    pub(super) fn check_market(&self, findings: &mut Vec<Finding>) -> Result<()> {
+        let (ledger, payments) = (&self.store.ledger, &self.store.payments);
+        for damage in ledger.damage()? {
+            findings.push(Finding::wrong(
+                format!("{DAMAGE}: {damage}"),
+                "run `notewell market recount` where a balance is wrong; otherwise put `notewell.db` back from a backup",
+            ));
+        }
+        for payment in payments.in_state(PaymentState::Settling)? {
+            findings.push(Finding::wrong(
+                format!(
+                    "how payment {} of {} {} through {} ended is not known",
+                    payment.id, payment.amount, payment.currency, payment.provider
+                ),
+                "look it up at the provider; if the money arrived, credit the payer with `notewell market credit`",
+            ));
+        }
+        for payment in payments.in_state(PaymentState::Mismatch)? {
+            findings.push(Finding::wrong(
+                format!(
+                    "payment {} (`{}`) came in with another amount or currency than the {} {} asked for",
+                    payment.id, payment.outside, payment.amount, payment.currency
+                ),
+                "look it up at the provider, then credit the payer with `notewell market credit`, or return the money there",
+            ));
+        }
+        let currency = self.market().currency();
+        let holds = ledger.open_holds()?;
+        if !holds.is_empty() {
+            let held: Money = holds.iter().map(|hold| hold.amount).sum();
+            let calls = match holds.len() {
+                1 => "1 call under way holds".to_owned(),
+                many => format!("{many} calls under way hold"),
+            };
+            findings.push(Finding::note(
+                format!("{calls} {held} {currency}"),
+                "they are charged or given back when they end; nothing to do",
+            ));
+        }
+        let is_sound = !findings.iter().any(|finding| finding.what.starts_with(DAMAGE));
+        if let Some(last) = ledger.entries(&EntryFilter::default(), 1)?.first().filter(|_| is_sound)
+        {
+            let entries = match last.id.0 {
+                1 => "1 entry".to_owned(),
+                many => format!("{many} entries"),
+            };
+            findings.push(Finding::note(
+                format!("the books balance over {entries}"),
+                "`notewell market balance` shows the accounts; nothing to do",
+            ));
+        }
+        Ok(())
+    }
+}
