@@ -1,8 +1,7 @@
 //! All pages at a glance: which links lead where, and who links to whom. Built when first needed,
 //! and brought up to date by the pages that changed since (`follow`).
 //!
-//! There is one of every page, one of the pages that everybody may see, and one for each author whose
-//! address was called lately. A page that a request does not see is no target in its library, no
+//! There is one of every page, and one for each part of the library that somebody looked at lately. A page that a request does not see is no target in its library, no
 //! backlink, and takes no name.
 
 mod follow;
@@ -12,12 +11,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{
-    App,
-    rights::{Rights, VisiblePages},
-};
+use super::{App, rights::Rights};
 use crate::{
-    domain::{Author, Pid, Result, UserName, VaultPath, user::Role},
+    domain::{Author, Pid, Result, UserName, VaultPath, Visible, user::Role},
     markdown::outline::likeness,
     store::{pages::PageRow, users::Account},
     telemetry::metric,
@@ -55,40 +51,39 @@ impl From<PageRow> for Entry {
 /// A library and the change it is as of.
 type Glance = Mutex<Option<(i64, Arc<Library>)>>;
 
-/// How many authors have a library of their own at a time.
-const MAX_AUTHORS: usize = 16;
+/// How many parts have a library of their own at a time, besides everything and what is free.
+const MAX_PARTS: usize = 16;
 
 #[derive(Default)]
 pub struct Glances {
     all: Glance,
     free: Glance,
-    /// By author, most recently made last.
-    authors: Mutex<Vec<(VisiblePages, Arc<Glance>)>>,
+    /// By part, most recently used last.
+    parts: Mutex<Vec<(Visible, Arc<Glance>)>>,
 }
 
 impl Glances {
     /// The library that a request with these pages uses.
-    fn with<T>(&self, pages: &VisiblePages, make: impl FnOnce(&Glance) -> T) -> T {
-        match pages {
-            VisiblePages { author: None, only_free: false } => make(&self.all),
-            VisiblePages { author: None, only_free: true } => make(&self.free),
-            confined => {
-                let mut known = self.authors.lock().unwrap_or_else(PoisonError::into_inner);
-                let glance = match known.iter().find(|(pages, _)| pages == confined) {
-                    Some((_, glance)) => glance.clone(),
-                    None => {
-                        if known.len() >= MAX_AUTHORS {
-                            known.remove(0);
-                        }
-                        let glance: Arc<Glance> = Arc::default();
-                        known.push((confined.clone(), glance.clone()));
-                        glance
-                    }
-                };
-                drop(known);
-                make(&glance)
-            }
+    fn with<T>(&self, part: &Visible, make: impl FnOnce(&Glance) -> T) -> T {
+        if part.is_everything() {
+            return make(&self.all);
         }
+        if part.is_only_free() && part.author().is_none() {
+            return make(&self.free);
+        }
+        let mut known = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (part, glance) = match known.iter().position(|(known, _)| known == part) {
+            Some(at) => known.remove(at),
+            None => {
+                if known.len() >= MAX_PARTS {
+                    known.remove(0);
+                }
+                (part.clone(), Arc::default())
+            }
+        };
+        known.push((part, glance.clone()));
+        drop(known);
+        make(&glance)
     }
 }
 
@@ -218,8 +213,8 @@ impl App {
 
     /// The library as of the newest change, with the pages that this request sees.
     pub fn library(&self, rights: &Rights) -> Result<Arc<Library>> {
-        let pages = rights.visible_pages();
-        self.glances.with(&pages, |glance| {
+        let part = rights.visible();
+        self.glances.with(part, |glance| {
             let mut kept = glance.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((at, library)) = kept.as_mut() {
                 match pages_since(self.store.items.as_ref(), *at)? {
@@ -240,8 +235,7 @@ impl App {
             }
             // The position first: a change in between is seen twice rather than never.
             let head = self.store.items.head()?;
-            let mut rows = self.store.pages.list(None, usize::MAX >> 1, pages.only_free)?;
-            rows.retain(|row| rights.sees(&row.facts.page));
+            let rows = self.store.pages.list(None, usize::MAX, part)?;
             let library = Arc::new(Library::new(rows));
             *kept = Some((head, library.clone()));
             Ok(library)

@@ -11,7 +11,7 @@ use super::{
     vaults::NO_VAULT,
 };
 use crate::{
-    domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath},
+    domain::{Chunk, Error, Kind, MatchId, Pid, Result, VaultPath, Visible},
     markdown::{Note, window::Window},
     store::{cards::Images, pages::PageRow},
     vault,
@@ -188,8 +188,14 @@ impl App {
 
     /// Opens the item of this number; `None` when there is none that the caller may see.
     pub fn open_pid(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
-        if rights.only_free() {
-            return self.open_free(pid, rights);
+        if !rights.visible().is_everything() {
+            let page = self.open_visible_page(pid, rights)?;
+            let reads_others = [Kind::Card, Kind::Prompt, Kind::Bookmark]
+                .into_iter()
+                .any(|kind| rights.may(Right::Read(kind)));
+            if page.is_some() || !reads_others {
+                return Ok(page);
+            }
         }
         let Some(item) = self.store.items.get(pid)?.filter(|item| !item.gone) else {
             return Ok(None);
@@ -201,7 +207,10 @@ impl App {
             Kind::Page => return self.open_page(pid, rights),
             Kind::Card => {
                 let store = self.cards.store()?;
-                let Some(card) = store.get(&item.key, Images::Links)? else { return Ok(None) };
+                let card = store.get(&item.key, Images::Links)?;
+                let Some(card) = card.filter(|card| rights.sees_card(card)) else {
+                    return Ok(None);
+                };
                 let title = card.name().lines().next().unwrap_or_default().to_owned();
                 self.opened(pid, item.kind, title, item.key, cards::markdown(&card))
             }
@@ -211,7 +220,11 @@ impl App {
                 self.opened(pid, item.kind, stored.prompt.title.clone(), item.key, text)
             }
             Kind::Bookmark => {
-                let Some(bookmark) = self.store.bookmarks.get(pid)? else { return Ok(None) };
+                let bookmark = self.store.bookmarks.get(pid)?;
+                let Some(bookmark) = bookmark.filter(|bookmark| rights.sees_bookmark(bookmark))
+                else {
+                    return Ok(None);
+                };
                 let text = bookmarks::markdown(&bookmark);
                 let opened = self.opened(pid, item.kind, bookmark.name(), item.key, text);
                 Opened { url: bookmark.url, ..opened }
@@ -220,11 +233,11 @@ impl App {
         Ok(Some(opened))
     }
 
-    /// Asks for the first free page from this number on, so that a number of a private item and one
-    /// that was never given take the same work.
-    fn open_free(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
+    /// Asks for the first page from this number on, so that a number of a private item and one that
+    /// was never given take the same work.
+    fn open_visible_page(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
         let before = Pid(pid.0.saturating_sub(1));
-        let found = self.store.pages.list(Some(before), 1, true)?;
+        let found = self.store.pages.list(Some(before), 1, &Visible::everything())?;
         match found.first() {
             Some(row) if row.pid == pid => self.open_page(pid, rights),
             _ => Ok(None),
@@ -381,6 +394,9 @@ impl App {
         for kind in [Kind::Card, Kind::Prompt, Kind::Bookmark] {
             if rights.may(Right::Read(kind))
                 && let Some(item) = self.store.items.find(kind, key)?
+                // One that the caller may not see takes no name.
+                && (rights.may(Right::ReadEvery(kind))
+                    || self.open_pid(item.pid, rights)?.is_some())
             {
                 return Ok(Some(item.pid));
             }

@@ -83,8 +83,7 @@ impl App {
         let mut shown = wanted.clone();
         let mut notes = Vec::new();
         let mut total = 0;
-        let mut rows = self.store.pages.list(None, usize::MAX >> 1, rights.only_free())?;
-        rows.retain(|row| rights.sees(&row.facts.page));
+        let rows = self.store.pages.list(None, usize::MAX, rights.visible())?;
         for row in rows {
             let path = self.sources.shown_path(&row.vault, &row.path)?;
             let Some(inside) = below(&path, &wanted) else { continue };

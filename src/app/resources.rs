@@ -95,7 +95,7 @@ impl App {
     ) -> Result<(Vec<Listed>, Option<String>)> {
         self.await_first_look();
         let cursor = Cursor::read(cursor)?;
-        let mut after = match cursor.0 {
+        let after = match cursor.0 {
             Some(pid) => Some(Pid(pid.parse().map_err(|_| {
                 Error::invalid_params(
                     "cursor is not one that this server gave; start again without it",
@@ -103,26 +103,13 @@ impl App {
             })?)),
             None => None,
         };
-        let only_free = rights.only_free();
         let library = self.library(rights)?;
-        let mut listed = Vec::new();
-        loop {
-            let rows = self.store.pages.list(after, most + 1, only_free)?;
-            let short = rows.len() <= most;
-            for row in rows {
-                if listed.len() == most {
-                    let next = after.map(|pid: Pid| Cursor::write(&pid.0.to_string()));
-                    return Ok((listed, next));
-                }
-                after = Some(row.pid);
-                if rights.sees(&row.facts.page) {
-                    listed.push(self.listed(&row, &library)?);
-                }
-            }
-            if short {
-                return Ok((listed, None));
-            }
-        }
+        let mut rows = self.store.pages.list(after, most + 1, rights.visible())?;
+        let more = rows.len() > most;
+        rows.truncate(most);
+        let next = rows.last().filter(|_| more).map(|row| Cursor::write(&row.pid.0.to_string()));
+        let listed = rows.iter().map(|row| self.listed(row, &library)).collect::<Result<_>>()?;
+        Ok((listed, next))
     }
 
     fn listed(&self, row: &PageRow, library: &Library) -> Result<Listed> {
@@ -142,7 +129,7 @@ impl App {
             if !rights.may(Right::Read(Kind::Card)) {
                 return Ok(None);
             }
-            let image = self.cards.image(uri)?;
+            let image = self.cards.image(uri, rights)?;
             let base64 = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
             return Ok(Some(Content::Bytes { mime_type: image.mime.to_owned(), base64 }));
         }

@@ -5,7 +5,8 @@ use super::App;
 use crate::{
     config,
     domain::{
-        Author, Caller, Filters, Kind, Page, Toolset, Toolsets,
+        Author, Bookmark, Caller, Card, Error, Filters, Kind, Page, Result, Toolset, Toolsets,
+        Visible,
         user::{Extent, Role, User},
     },
     store::revisions::Actor,
@@ -14,12 +15,17 @@ use crate::{
 /// Something that a request may need to be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
-    /// Read items of a kind. Of pages, only those that [`Rights::sees`] are visible.
+    /// Read items of a kind. Which of them, [`Rights::visible`] says.
     Read(Kind),
+    /// Read every item of a kind, as counts over all of them do.
+    ReadEvery(Kind),
     /// Read the prompts that are shared with everybody.
     SharedPrompts,
-    /// Add, change and delete items of a kind.
+    /// Add, change and delete items of a kind. Which of them, [`Rights::writes`] and
+    /// [`Rights::writes_card`] say.
     Write(Kind),
+    /// Add, change and delete every item of a kind.
+    WriteEvery(Kind),
     /// Use the tools of a toolset.
     Use(Toolset),
     /// See what was changed in the library, and take changes back.
@@ -45,29 +51,17 @@ pub enum Right {
 pub struct Rights {
     caller: Caller,
     toolsets: Toolsets,
-    author: Option<Author>,
-}
-
-/// Which pages a request sees. Requests with equal values see the same pages, prompts and methods.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct VisiblePages {
-    /// Only pages that everybody may see.
-    pub only_free: bool,
-    /// Only pages of this author.
-    pub author: Option<Author>,
-}
-
-impl VisiblePages {
-    /// Whether nothing of the library is hidden.
-    pub fn is_everything(&self) -> bool {
-        !self.only_free && self.author.is_none()
-    }
+    /// What it may read.
+    readable: Visible,
+    /// What it may write, as far as it may also read it.
+    writable: Visible,
 }
 
 impl Rights {
     /// The rights of a caller, with the toolsets that the config switches on.
     pub fn new(caller: Caller, toolsets: &config::Toolsets) -> Self {
-        Self { caller, toolsets: toolsets.enabled(), author: None }
+        let (readable, writable) = parts(&caller);
+        Self { caller, toolsets: toolsets.enabled(), readable, writable }
     }
 
     /// The same rights with these toolsets only. Cannot add one.
@@ -76,16 +70,27 @@ impl Rights {
         self
     }
 
-    /// The same rights, confined to the pages of one author.
+    /// The same rights, confined to the pages of one author. Nothing is written there.
     pub fn confined_to(mut self, author: Author) -> Self {
-        self.author = Some(author);
+        self.readable = self.readable.confined_to(author);
+        self.writable = Visible::of([], None);
         self
     }
 
     /// The same rights without an author. For looking up whether there is such an author.
     pub(super) fn unconfined(mut self) -> Self {
-        self.author = None;
+        self.readable = self.readable.unconfined();
         self
+    }
+
+    /// The rights of another caller on the same connection: its toolsets and its author stay.
+    pub(super) fn of_caller(&self, caller: Caller) -> Self {
+        let (readable, writable) = parts(&caller);
+        let same = Self { caller, toolsets: self.toolsets, readable, writable };
+        match self.author() {
+            Some(author) => same.confined_to(author.clone()),
+            None => same,
+        }
     }
 
     /// What the caller is to the library, for logs and metrics.
@@ -108,7 +113,7 @@ impl Rights {
 
     /// The author to whom the request is confined.
     pub fn author(&self) -> Option<&Author> {
-        self.author.as_ref()
+        self.readable.author()
     }
 
     /// Who makes a change with this tool, for the journal.
@@ -123,62 +128,163 @@ impl Rights {
     /// Whether the request may do this.
     pub fn may(&self, right: Right) -> bool {
         let is_owner = self.caller.role() == Role::Owner;
-        let is_confined = self.author.is_some();
+        let is_confined = self.author().is_some();
+        let may_write = match &self.caller {
+            Caller::Owner => true,
+            Caller::User(user) => user.scopes.write,
+            Caller::Anonymous => false,
+        };
         match right {
-            Right::Read(kind) => {
-                // Only pages have an author.
-                (!is_confined || kind == Kind::Page)
-                    && self.caller.grants().any(|grant| grant.extent.has_kind(kind))
-            }
-            Right::Write(kind) => {
-                !is_confined
-                    && self.caller.grants().any(|grant| grant.write && grant.extent.has_kind(kind))
-            }
+            Right::Read(kind) => self.readable.has_kind(kind),
+            Right::ReadEvery(kind) => self.readable.has_every(kind),
+            Right::Write(kind) => self.writable.has_kind(kind),
+            Right::WriteEvery(kind) => self.writable.has_every(kind),
             Right::SharedPrompts => !is_confined,
             Right::Use(toolset) => self.toolsets.has(toolset),
-            Right::LibraryState | Right::History | Right::VerifyRepositories => {
-                is_owner && !is_confined
-            }
+            Right::LibraryState => is_owner && self.readable.is_everything(),
+            Right::History | Right::VerifyRepositories => is_owner && may_write && !is_confined,
             Right::LanguageModel => self.caller.role() != Role::Anonymous,
             Right::Causes | Right::Metrics | Right::ReservedCapacity => is_owner,
         }
     }
 
+    /// What the request may read. Requests with equal values read the same pages, and call the same
+    /// methods.
+    pub fn visible(&self) -> &Visible {
+        &self.readable
+    }
+
     /// Whether the request may read a page.
     pub fn sees(&self, page: &Page) -> bool {
-        let by_author =
-            self.author.as_ref().is_none_or(|author| author.is_called(page.author.as_deref()));
-        by_author && self.caller.grants().any(|grant| grant.extent.has_page(page))
+        self.readable.has_page(page)
     }
 
     /// Whether the request may call a page that is a method. What is for sale can be called by
     /// everybody who pays; only its author and the owner read it.
     pub fn calls(&self, page: &Page) -> bool {
         let is_of = |author: &Author| author.is_called(page.author.as_deref());
-        self.sees(page) || (page.is_priced() && self.author().is_none_or(is_of))
+        self.sees(page) || (page.price().is_some() && self.author().is_none_or(is_of))
     }
 
-    /// Which pages the request sees, as a key for what is computed from them.
-    pub fn visible_pages(&self) -> VisiblePages {
-        VisiblePages { only_free: self.only_free(), author: self.author.clone() }
+    /// Whether the request may change a page, or make it.
+    pub fn writes(&self, page: &Page) -> bool {
+        self.sees(page) && self.writable.has_page(page)
     }
 
-    /// Whether the request sees only what everybody may.
-    pub fn only_free(&self) -> bool {
-        !self.caller.grants().any(|grant| grant.extent == Extent::All)
+    /// Whether the request may make pages somewhere in a vault, which may be an author's.
+    pub fn may_write_in(&self, vault: &str, author: Option<&Author>) -> bool {
+        let is_own = author.is_some() && self.writable.own() == author;
+        is_own
+            || self.writable.extents().iter().any(|extent| match extent {
+                Extent::All | Extent::Kind(Kind::Page) => true,
+                Extent::Vault(own) | Extent::Folder { vault: own, .. } => own == vault,
+                Extent::Author(own) => author == Some(own),
+                Extent::Free | Extent::Members | Extent::Label(_) | Extent::Kind(_) => false,
+            })
+    }
+
+    /// Whether the request may read a card.
+    pub fn sees_card(&self, card: &Card) -> bool {
+        self.readable.has_labelled(Kind::Card, card.labels.iter().flatten())
+    }
+
+    /// Whether the request may change a card, or make it.
+    pub fn writes_card(&self, card: &Card) -> bool {
+        self.sees_card(card) && self.writable.has_labelled(Kind::Card, card.labels.iter().flatten())
+    }
+
+    /// Whether the request may read a bookmark.
+    pub fn sees_bookmark(&self, bookmark: &Bookmark) -> bool {
+        let tags = bookmark.tags.iter().flat_map(|judged| &judged.value);
+        self.readable.has_labelled(Kind::Bookmark, bookmark.labels.iter().chain(tags))
     }
 
     /// Narrows a search to what the request may read.
     pub fn narrow(&self, filters: &mut Filters) {
-        filters.only_free |= self.only_free();
-        filters.only_author = self.author.clone();
+        filters.visible = self.readable.clone();
     }
+
+    /// Refuses a change that would leave a page, as it is or as it becomes, outside of what the
+    /// request may write.
+    pub fn check_write(&self, page: &Page) -> Result<()> {
+        if self.writes(page) {
+            return Ok(());
+        }
+        Err(Error::invalid_params(format!(
+            "you may not write `{}`{}; nothing was changed. You may write {}",
+            page.path,
+            if self.sees(page) { "" } else { " as it would be" },
+            self.told_writable()
+        )))
+    }
+
+    /// What the request may write, for an error.
+    pub(super) fn told_writable(&self) -> String {
+        let extents = self.writable.extents().iter().map(ToString::to_string);
+        let own = self
+            .writable
+            .own()
+            .map(|author| format!("the pages whose `author` is `{}`", author.as_str()));
+        let parts: Vec<String> = own.into_iter().chain(extents).collect();
+        match parts.is_empty() {
+            true => "nothing here".to_owned(),
+            false => parts.join(", "),
+        }
+    }
+}
+
+/// What a caller may read, and what of it they may write.
+fn parts(caller: &Caller) -> (Visible, Visible) {
+    let nothing = || Visible::of([], None);
+    let user = match caller {
+        Caller::Owner => return (Visible::everything(), Visible::everything()),
+        Caller::Anonymous => return (Visible::free(), nothing()),
+        Caller::User(user) => user,
+    };
+    let User { role, scopes, .. } = user;
+    if !scopes.read {
+        return (Visible::free(), nothing());
+    }
+    if *role == Role::Owner {
+        let writable = if scopes.write { Visible::everything() } else { nothing() };
+        return (Visible::everything(), writable);
+    }
+    let own = || match role {
+        Role::Author => Author::new(&user.name),
+        Role::Owner | Role::Reader | Role::Anonymous => None,
+    };
+    let extents = |write: bool| -> Vec<Extent> {
+        let grants = caller.grants().filter(|grant| grant.write || !write);
+        grants.map(|grant| grant.extent.clone()).collect()
+    };
+    let writable = match scopes.write {
+        true => Visible::of(extents(true), own()),
+        false => nothing(),
+    };
+    (Visible::of(extents(false), own()), writable)
 }
 
 impl App {
     /// The rights of a caller in this library.
     pub fn rights(&self, caller: Caller) -> Rights {
         Rights::new(caller, &self.config.toolsets)
+    }
+
+    /// The same rights as they are now: what was granted to the account since they were made, or
+    /// taken back. For connections that outlive a request.
+    pub fn renewed(&self, rights: &Rights) -> Result<Rights> {
+        let Caller::User(user) = rights.caller() else { return Ok(rights.clone()) };
+        let Some(id) = user.id else { return Ok(rights.clone()) };
+        let account = self.store.users.get(id)?.filter(|account| account.removed.is_none());
+        let Some(account) = account else { return Ok(rights.of_caller(Caller::Anonymous)) };
+        let grants = self.store.users.grants(id)?.into_iter().map(|row| row.grant);
+        Ok(rights.of_caller(Caller::User(User {
+            id: Some(id),
+            name: account.name.to_string(),
+            role: account.role,
+            grants: grants.collect(),
+            scopes: user.scopes,
+        })))
     }
 
     /// The rights of whoever runs this process.
@@ -188,59 +294,4 @@ impl App {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{
-        Scopes,
-        user::{Grant, User},
-    };
-
-    fn of(caller: Caller) -> Rights {
-        Rights::new(caller, &config::Toolsets::default())
-    }
-
-    fn user(role: Role, grants: Vec<Grant>) -> Caller {
-        let scopes = Scopes::ALL;
-        Caller::User(User { id: None, name: "n".into(), role, grants: grants.into(), scopes })
-    }
-
-    #[test]
-    fn a_role_decides_what_is_about_the_server() {
-        let (reader, owner) = (of(user(Role::Reader, Vec::new())), of(Caller::Owner));
-        for right in [
-            Right::Metrics,
-            Right::Causes,
-            Right::ReservedCapacity,
-            Right::LibraryState,
-            Right::History,
-            Right::VerifyRepositories,
-        ] {
-            assert!(owner.may(right) && !reader.may(right), "{right:?}");
-        }
-        assert!(reader.may(Right::LanguageModel));
-        assert!(!of(Caller::Anonymous).may(Right::LanguageModel));
-    }
-
-    #[test]
-    fn a_grant_decides_what_is_read_and_written() {
-        let reader = of(user(Role::Reader, Vec::new()));
-        let all = Grant { write: false, ..Grant::EVERYTHING };
-        let trusted = of(user(Role::Reader, vec![all]));
-        assert!(reader.may(Right::Read(Kind::Page)) && !reader.may(Right::Read(Kind::Card)));
-        assert!(trusted.may(Right::Read(Kind::Card)) && !trusted.may(Right::Write(Kind::Card)));
-        assert!(of(Caller::Owner).may(Right::Write(Kind::Card)));
-        assert!(reader.only_free() && !trusted.only_free());
-    }
-
-    #[test]
-    fn an_authors_address_has_pages_only() {
-        let confined = of(Caller::Owner).confined_to(Author::new("Mira").unwrap());
-        assert!(confined.may(Right::Read(Kind::Page)) && !confined.may(Right::Write(Kind::Page)));
-        for kind in [Kind::Card, Kind::Bookmark, Kind::Prompt] {
-            assert!(!confined.may(Right::Read(kind)) && !confined.may(Right::Write(kind)));
-        }
-        let mut filters = Filters::default();
-        confined.narrow(&mut filters);
-        assert!(!filters.only_free && filters.only_author.is_some());
-    }
-}
+mod tests;

@@ -100,11 +100,13 @@ impl Sources {
 }
 
 /// What a page says of itself, for the index; `None` when it is not searched.
-fn described(pid: Pid, page: Page, shown: String) -> Option<Document> {
+pub(super) fn described(pid: Pid, page: Page, shown: String) -> Option<Document> {
     if !page.searchable {
         return None;
     }
     let properties = property::values(&page.properties());
+    let place = Some((page.vault.clone(), page.path.clone()));
+    let priced = page.is_priced();
     let mut document = Document::new(pid, Kind::Page, page.title, shown);
     document.properties = properties;
     document.labels = page.labels;
@@ -113,6 +115,9 @@ fn described(pid: Pid, page: Page, shown: String) -> Option<Document> {
     document.author = page.author;
     document.date = page.date;
     document.free = page.free;
+    document.members = page.members;
+    document.priced = priced;
+    document.place = place;
     let said = |name: &str| page.extra.get(name).and_then(Value::as_str).map(str::to_owned);
     document.category = said("category");
     document.sentiment = said("sentiment");

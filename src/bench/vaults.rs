@@ -19,7 +19,7 @@ use super::{
 use crate::{
     app::App,
     config::{Config, EmbedProvider, Vault},
-    domain::{Error, Progress, Result, Silent, error::Doing},
+    domain::{Error, Progress, Result, Silent, Visible, error::Doing},
     store::pages::VaultRow,
     tools, vault,
 };
@@ -72,7 +72,7 @@ pub fn run(original: &Path, bar: &dyn Progress, folder: &TempDir) -> Result<Repo
     report.add("passages", app.status()?.passages as f64, "", Goal::None);
     searches(&app, bar, &mut report)?;
     // A note that is kept out of search cannot be found by its new words.
-    let rows = app.store.pages.list(None, usize::MAX >> 1, false)?;
+    let rows = app.store.pages.list(None, usize::MAX, &Visible::everything())?;
     let searched = rows.into_iter().filter(|row| row.facts.page.searchable);
     let files: Vec<PathBuf> = searched.map(|row| PathBuf::from(row.path)).collect();
     if !files.is_empty() {
@@ -115,7 +115,7 @@ fn copy(original: &Path, to: &Path, bar: &dyn Progress) -> Result<(Vec<PathBuf>,
 
 /// Asks in the words of the notes themselves: the first words of their titles.
 fn searches(app: &App, bar: &dyn Progress, report: &mut Report) -> Result<()> {
-    let rows = app.store.pages.list(None, usize::MAX >> 1, false)?;
+    let rows = app.store.pages.list(None, usize::MAX, &Visible::everything())?;
     let step = (rows.len() / SEARCHES).max(1);
     let titles = rows.iter().step_by(step).take(SEARCHES).map(|row| {
         let words: Vec<&str> = row.facts.page.title.split_whitespace().take(6).collect();

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// An author's name, folded: two spellings that differ only in case, width, Unicode form,
 /// surrounding white space or a leading `@` are the same author.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Author(String);
 
 impl Author {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Kind, Pid, Timestamp};
+use super::{Kind, Pid, Timestamp, VaultPath};
 
 /// One passage of an item. Its number is stable while the item's text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,12 @@ pub struct Document {
     pub action: Option<String>,
     /// Visible to everybody (`free: true`).
     pub free: bool,
+    /// Visible to every user with an account (`access: members`).
+    pub members: bool,
+    /// A method that is sold, which others than its author do not read.
+    pub priced: bool,
+    /// A page's vault and its path there.
+    pub place: Option<(String, VaultPath)>,
     /// Found only when asked for (an archived card).
     pub archived: bool,
     /// The text could not be read now, so `chunks` is empty: the passages that the index has of
@@ -76,6 +82,9 @@ impl Document {
             sentiment: None,
             action: None,
             free: false,
+            members: false,
+            priced: false,
+            place: None,
             archived: false,
             unread: false,
             chunks: Vec::new(),

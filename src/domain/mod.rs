@@ -19,6 +19,7 @@ pub mod query;
 pub mod time;
 pub mod toolset;
 pub mod user;
+pub mod visible;
 
 pub use author::Author;
 pub use bookmark::Bookmark;
@@ -35,3 +36,4 @@ pub use query::Filters;
 pub use time::Timestamp;
 pub use toolset::{Toolset, Toolsets};
 pub use user::{Caller, Scope, Scopes, UserId, UserName};
+pub use visible::Visible;

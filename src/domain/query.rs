@@ -1,6 +1,6 @@
 //! What a search may be narrowed by.
 
-use super::{Author, Kind, Timestamp, property::PropertyFilter};
+use super::{Kind, Timestamp, Visible, property::PropertyFilter};
 
 /// The filters of `search`, already checked. Every filter that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,21 +29,19 @@ pub struct Filters {
     pub excluded: Vec<Condition>,
     /// Whether archived cards are searched too.
     pub archived: bool,
-    /// Only what everybody may see (`free: true`). Set by the caller's rights, not by the question.
-    pub only_free: bool,
-    /// Only this author's pages. Set by the caller's rights, not by the question.
-    pub only_author: Option<Author>,
+    /// The part of the library that is searched. Set by the caller's rights, not by the question.
+    pub visible: Visible,
 }
 
 impl Filters {
     /// The filters that the caller's rights set, without those of the question.
     pub fn of_rights(&self) -> Self {
-        Self { only_free: self.only_free, only_author: self.only_author.clone(), ..Self::default() }
+        Self { visible: self.visible.clone(), ..Self::default() }
     }
 
     /// Whether the question itself narrows nothing; rights and connections do not count.
     pub fn is_open(&self) -> bool {
-        let asked = Self { only_free: false, archived: false, only_author: None, ..self.clone() };
+        let asked = Self { visible: Visible::default(), archived: false, ..self.clone() };
         asked == Self::default()
     }
 }

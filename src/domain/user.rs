@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Author, Error, Kind, Page, Result, author::fold, query::words};
+use super::{Author, Error, Kind, Page, Result, author::fold, query::words, visible::fold_label};
 
 words!(
     /// What a token opens that belongs to no user.
@@ -167,7 +167,7 @@ impl Grant {
 }
 
 /// A part of the library.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Extent {
     /// Every item.
     All,
@@ -184,7 +184,7 @@ pub enum Extent {
         /// The folder, without a slash at its ends.
         folder: String,
     },
-    /// The pages, cards and bookmarks with this label.
+    /// The pages, cards and bookmarks with this label, folded as `fold_label` does.
     Label(String),
     /// The pages of an author.
     Author(Author),
@@ -204,7 +204,7 @@ impl Extent {
                 let below = page.path.as_str().strip_prefix(folder.as_str());
                 page.vault == *vault && below.is_some_and(|rest| rest.starts_with('/'))
             }
-            Extent::Label(label) => page.labels.iter().any(|own| fold(own) == *label),
+            Extent::Label(label) => page.labels.iter().any(|own| fold_label(own) == *label),
             Extent::Author(author) => author.is_called(page.author.as_deref()),
             Extent::Kind(kind) => *kind == Kind::Page,
         }
@@ -221,6 +221,23 @@ impl Extent {
             | Extent::Vault(_)
             | Extent::Folder { .. }
             | Extent::Author(_) => kind == Kind::Page,
+        }
+    }
+}
+
+impl std::fmt::Display for Extent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Extent::All => f.write_str("everything"),
+            Extent::Free => f.write_str("the pages with `free: true`"),
+            Extent::Members => f.write_str("the pages with `access: members`"),
+            Extent::Vault(vault) => write!(f, "the vault `{vault}`"),
+            Extent::Folder { vault, folder } => {
+                write!(f, "the folder `{folder}/` of the vault `{vault}`")
+            }
+            Extent::Label(label) => write!(f, "what has the label `{label}`"),
+            Extent::Author(author) => write!(f, "the pages of the author `{}`", author.as_str()),
+            Extent::Kind(kind) => write!(f, "every {kind}"),
         }
     }
 }

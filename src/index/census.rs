@@ -5,8 +5,6 @@
 //! numbers. For a caller who may not see everything they are counted over what the caller may see,
 //! so that no answer depends on the rest. For everybody else they come from the dictionaries.
 
-use std::sync::Arc;
-
 use tantivy::{
     InvertedIndexReader, Searcher, SegmentReader,
     postings::TermInfo,
@@ -16,6 +14,7 @@ use tantivy::{
 use super::{
     narrow::{Cache, Narrowing},
     schema::Fields,
+    view::Part as Visible,
 };
 use crate::domain::{Kind, Result, error::Doing};
 
@@ -43,7 +42,7 @@ pub(super) fn fields(fields: &Fields) -> [Field; 5] {
 /// The numbers of the collection as one caller may know them.
 pub(super) struct Census {
     /// The passages that the caller may see; `None` for all of them.
-    visible: Option<Arc<Narrowing>>,
+    visible: Option<Visible>,
     /// Living passages.
     pub(super) passages: u64,
     /// What rarity is counted in: for the whole collection, deleted passages are included until
@@ -61,20 +60,23 @@ impl Census {
         searcher: &Searcher,
         names: &Fields,
         cache: &Cache,
-        visible: Option<Arc<Narrowing>>,
+        visible: Option<Visible>,
     ) -> Result<Self> {
         let mut kinds = [KindCounts::default(); KINDS];
         let (mut passages, mut items) = (0, 0);
         for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
             let counts = match &visible {
-                Some(visible) => cache.counts(segment, segment.num_deleted_docs(), || {
-                    count(searcher, segment, names, cache, Part::Visible(visible, ordinal))
-                })?,
+                Some(Visible { name, passages }) => {
+                    let part = Part::Visible(passages, ordinal);
+                    cache.counts(segment, segment.num_deleted_docs(), Some(name), || {
+                        count(searcher, segment, names, cache, part)
+                    })?
+                }
                 None => {
                     passages += u64::from(segment.num_docs());
                     // Deleted passages included, as in the dictionaries: what is counted once of a
                     // segment holds as long as the segment.
-                    cache.counts(segment, ALL, || whole(searcher, segment, names, cache))?
+                    cache.counts(segment, ALL, None, || whole(searcher, segment, names, cache))?
                 }
             };
             for (sum, counts) in kinds.iter_mut().zip(counts.0) {
@@ -134,7 +136,7 @@ impl Census {
         place: &TermInfo,
     ) -> Result<u64> {
         let Some(visible) = &self.visible else { return Ok(u64::from(place.doc_freq)) };
-        let bits = visible.segments[ordinal].as_deref();
+        let bits = visible.passages.segments[ordinal].as_deref();
         let mut block = terms
             .read_block_postings_from_terminfo(place, IndexRecordOption::Basic)
             .doing("look up a word")?;
@@ -195,22 +197,23 @@ fn count(
 ) -> Result<Counts> {
     let firsts = cache.firsts(searcher, segment, names)?;
     let columns = cache.columns(segment)?;
-    let counted = |doc: &u32| match &part {
-        Part::Visible(visible, ordinal) => {
-            let bits = visible.segments[*ordinal].as_deref();
-            bits.is_none_or(|bits| bits.has(*doc)) && !segment.is_deleted(*doc)
-        }
-        Part::All => true,
+    // A small part of a large library is counted in the time that the part takes.
+    let counted: Vec<u32> = match &part {
+        Part::Visible(visible, ordinal) => match visible.segments[*ordinal].as_deref() {
+            Some(bits) => bits.iter().filter(|doc| !segment.is_deleted(*doc)).collect(),
+            None => segment.doc_ids_alive().collect(),
+        },
+        Part::All => (0..segment.max_doc()).collect(),
     };
     let mut counts = Counts::default();
-    for doc in (0..segment.max_doc()).filter(counted) {
+    for doc in counted.iter().copied() {
         let kind = &mut counts.0[columns.kind(doc)];
         kind.passages += 1;
         kind.items += u64::from(firsts.has(doc));
     }
     for (at, field) in fields(names).into_iter().enumerate() {
         let lengths = segment.get_fieldnorms_reader(field).doing("measure the passages")?;
-        for doc in (0..segment.max_doc()).filter(counted) {
+        for doc in counted.iter().copied() {
             counts.0[columns.kind(doc)].tokens[at] += u64::from(lengths.fieldnorm(doc));
         }
     }

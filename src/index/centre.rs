@@ -17,9 +17,12 @@ type Kept = Mutex<Option<(usize, Arc<[f32]>)>>;
 #[derive(Default)]
 pub(super) struct Centre {
     all: Kept,
-    /// Of what everybody may see.
-    free: Kept,
+    /// Of parts of the library by their names, the one made last at the end.
+    parts: Mutex<Vec<(Arc<str>, Kept)>>,
 }
+
+/// Parts of the library whose mean is kept, about 1 kB each.
+const KEPT_PARTS: usize = 64;
 
 fn kept(mean: &Kept, count: usize) -> Option<Arc<[f32]>> {
     let mean = mean.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +72,8 @@ impl Centre {
         if count < FEWEST {
             return Ok(None);
         }
-        if let Some(mean) = kept(&self.free, count) {
+        let Some(part) = view.part() else { return Ok(None) };
+        if let Some(mean) = self.of_part(part, |place| kept(place, count)).flatten() {
             return Ok(Some(mean));
         }
         let Some(found) = view.visible_sample(SAMPLE)? else { return Ok(None) };
@@ -79,8 +83,27 @@ impl Centre {
         let mean = mean(&found);
         // While vectors are still being made, the sample is not the one that will stay.
         if found.len() >= count.min(SAMPLE) {
-            keep(&self.free, count, &mean);
+            self.add_part(part);
+            self.of_part(part, |place| keep(place, count, &mean));
         }
         Ok(Some(mean))
+    }
+
+    /// What is kept of a part; `None` when nothing is.
+    fn of_part<T>(&self, part: &Arc<str>, look: impl FnOnce(&Kept) -> T) -> Option<T> {
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.iter().find(|(name, _)| name == part).map(|(_, place)| look(place))
+    }
+
+    /// Makes a place for the mean of a part, if there is none.
+    fn add_part(&self, part: &Arc<str>) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if parts.iter().any(|(name, _)| name == part) {
+            return;
+        }
+        if parts.len() >= KEPT_PARTS {
+            parts.remove(0);
+        }
+        parts.push((Arc::clone(part), Kept::default()));
     }
 }

@@ -39,6 +39,7 @@ mod tally;
 mod tokens;
 mod vectors;
 mod view;
+mod visible;
 mod worker;
 
 pub use expand::{Expansion, How};

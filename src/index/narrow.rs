@@ -18,8 +18,8 @@ use super::{
     census::Counts,
     keys::ByKey,
     property,
-    schema::{Fields, author_fact, fact, first},
-    tokens,
+    schema::{Fields, author_fact, fact, first, label_fact},
+    tokens, visible,
 };
 use crate::domain::{
     Author, Filters, Kind, Result, error::Doing, property::PropertyFilter, query::Condition,
@@ -27,6 +27,8 @@ use crate::domain::{
 
 /// Memory for sets kept for the next search; one of a million passages takes 125 kB.
 const KEPT_BYTES: usize = 16_000_000;
+/// Segments and parts of the library whose numbers are kept, about 250 bytes each.
+const KEPT_COUNTS: usize = 4_096;
 /// Segments whose columns are kept open.
 const KEPT_COLUMNS: usize = 256;
 
@@ -60,7 +62,7 @@ pub struct Narrowing {
     /// Whether a passage may pass where another one of its item does not.
     pub(super) by_passage: bool,
     /// Whether the caller may see only a part of the collection.
-    pub(super) only_free: bool,
+    pub(super) is_part: bool,
 }
 
 impl Narrowing {
@@ -81,7 +83,7 @@ impl Narrowing {
         }
         let total = readers.iter().map(|reader| reader.max_doc() as usize).sum();
         let segments = sets.into_iter().map(|set| Some(Arc::new(set))).collect();
-        Self { segments, passing: addresses.len(), total, by_passage: true, only_free: false }
+        Self { segments, passing: addresses.len(), total, by_passage: true, is_part: false }
     }
 
     /// Whether looking at each passing passage beats looking at all.
@@ -230,26 +232,29 @@ type Sets = (HashMap<(SegmentId, String), Arc<Bits>>, usize);
 pub(super) struct Cache {
     bits: Mutex<Sets>,
     columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
-    /// By segment and the number of its deleted passages: both together never change.
-    counts: Mutex<HashMap<(SegmentId, u32), Counts>>,
+    /// By segment, the number of its deleted passages and the part of the library that is counted:
+    /// together they never change.
+    counts: Mutex<HashMap<(SegmentId, u32, Option<Arc<str>>), Counts>>,
 }
 
 impl Cache {
-    /// The numbers of a segment, counted once for each number of `deleted` passages.
+    /// The numbers of a segment, counted once for each number of `deleted` passages and each `part`
+    /// of the library.
     pub(super) fn counts(
         &self,
         segment: &SegmentReader,
         deleted: u32,
+        part: Option<&Arc<str>>,
         count: impl FnOnce() -> Result<Counts>,
     ) -> Result<Counts> {
-        let key = (segment.segment_id(), deleted);
+        let key = (segment.segment_id(), deleted, part.cloned());
         let lock = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(counts) = lock().get(&key) {
             return Ok(counts.clone());
         }
         let counts = count()?;
         let mut kept = lock();
-        if kept.len() >= KEPT_COLUMNS {
+        if kept.len() >= KEPT_COUNTS {
             kept.clear();
         }
         kept.insert(key, counts.clone());
@@ -331,11 +336,11 @@ enum How {
     Property(PropertyFilter),
 }
 
-fn term(term: Term) -> Box<dyn Query> {
+pub(super) fn term(term: Term) -> Box<dyn Query> {
     Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }
 
-fn any(queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
+pub(super) fn any(queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     Box::new(BooleanQuery::new(queries.into_iter().map(|query| (Occur::Should, query)).collect()))
 }
 
@@ -351,7 +356,6 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     let mut facts: Vec<String> = filters.labels.iter().map(|label| label_fact(label)).collect();
     facts.extend(filters.category.iter().map(|category| fact("category", category)));
     facts.extend(filters.author.iter().map(|author| named_author(author)));
-    facts.extend(filters.only_author.iter().map(author_fact));
     facts.extend(filters.sentiment.iter().map(|sentiment| fact("sentiment", sentiment.as_str())));
     facts.extend(filters.action.iter().map(|action| fact("action", action.as_str())));
     facts.extend(asked.lang.map(|lang| fact("lang", lang)));
@@ -365,12 +369,9 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
         let until = filters.until.map_or(i64::MAX, |until| until.0);
         must(format!("date {from} {until}"), How::Dates(from, until));
     }
-    if filters.only_author.is_some() {
-        let pages = term(Term::from_field_u64(fields.kind, Kind::Page as u64));
-        must("pages".to_owned(), How::Query(pages));
-    }
-    if filters.only_free {
-        must("free".to_owned(), How::Query(term(Term::from_field_bool(fields.free, true))));
+    if !filters.visible.is_everything() {
+        let query = visible::query(fields, &filters.visible);
+        must(visible::name(&filters.visible), How::Query(query));
     }
     for phrase in asked.phrases {
         if let Some(query) = phrase_query(fields, phrase) {
@@ -408,10 +409,6 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
         out.push(Clause { key, must: !filter.excluded, how });
     }
     out
-}
-
-fn label_fact(label: &str) -> String {
-    fact("label", label.trim_start_matches('#'))
 }
 
 /// The fact of an author as a question names them; a name without a letter is nobody's.
@@ -519,8 +516,8 @@ pub(super) fn narrow(
         segments.push(set.map(Arc::new));
     }
     let by_passage = !asked.phrases.is_empty();
-    let only_free = asked.filters.only_free;
-    Ok(Narrowing { segments, passing, total, by_passage, only_free })
+    let is_part = !asked.filters.visible.is_everything();
+    Ok(Narrowing { segments, passing, total, by_passage, is_part })
 }
 
 /// The items in which an excluded word or phrase occurs.

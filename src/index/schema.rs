@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::{passage, property, tokens};
-use crate::domain::{Author, Chunk, Document, Kind, Result, author::fold, error::Doing};
+use crate::domain::{
+    Author, Chunk, Document, Kind, Result, author::fold, error::Doing, visible::fold_label,
+};
 use serde::{Deserialize, Serialize};
 use tantivy::{
     TantivyDocument,
@@ -14,7 +16,7 @@ use tantivy::{
 };
 
 /// Raised when a field is added, removed or filled differently: the terms are then built anew.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// The fields, by name.
 #[derive(Debug, Clone)]
@@ -120,6 +122,27 @@ pub(super) fn author_fact(author: &Author) -> String {
     format!("author\0{}", author.as_str())
 }
 
+/// The fact that an item has this label.
+pub(super) fn label_fact(label: &str) -> String {
+    format!("label\0{}", fold_label(label))
+}
+
+/// The fact that a page is in this vault.
+pub(super) fn vault_fact(vault: &str) -> String {
+    format!("vault\0{vault}")
+}
+
+/// The fact that a page is below this folder of a vault. Folders are compared to the letter.
+pub(super) fn folder_fact(vault: &str, folder: &str) -> String {
+    format!("folder\0{vault}\0{folder}")
+}
+
+/// The fact that every user with an account may read a page.
+pub(super) const MEMBERS: &str = "members\0";
+
+/// The fact that a page is a method that is sold.
+pub(super) const PRICED: &str = "priced\0";
+
 /// What the first passage of every item has, so that items can be counted.
 pub(super) fn first() -> String {
     fact("first", "")
@@ -128,7 +151,7 @@ pub(super) fn first() -> String {
 fn facts(document: &Document) -> Vec<String> {
     let mut out = Vec::new();
     for label in &document.labels {
-        out.push(fact("label", label.trim_start_matches('#')));
+        out.push(label_fact(label));
     }
     for (name, value) in [
         ("category", &document.category),
@@ -139,6 +162,13 @@ fn facts(document: &Document) -> Vec<String> {
     }
     out.extend(document.author.as_deref().and_then(Author::new).map(|author| author_fact(&author)));
     out.extend(property::facts(&document.properties));
+    out.extend(document.members.then(|| MEMBERS.to_owned()));
+    out.extend(document.priced.then(|| PRICED.to_owned()));
+    if let Some((vault, path)) = &document.place {
+        out.push(vault_fact(vault));
+        let path = path.as_str();
+        out.extend(path.match_indices('/').map(|(at, _)| folder_fact(vault, &path[..at])));
+    }
     // The path and every folder above it, so that a folder filter is one term.
     let path = document.path.trim_matches('/');
     out.push(fact("path", path));

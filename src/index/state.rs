@@ -185,7 +185,10 @@ impl Index {
     /// This moment of the index as a caller sees it whose filters these are.
     pub fn view_for(&self, filters: &Filters) -> Result<View> {
         let view = self.view()?;
-        if filters.only_free { view.only_free() } else { Ok(view) }
+        match filters.visible.is_everything() {
+            true => Ok(view),
+            false => view.within(&filters.visible),
+        }
     }
 
     /// The mean of the vectors that `view` has; `None` where they are too few to have one.

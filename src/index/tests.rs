@@ -15,7 +15,7 @@ use super::{
     *,
 };
 use crate::domain::{
-    Filters, Kind, Timestamp,
+    Filters, Kind, Timestamp, Visible,
     query::{Action, Sentiment},
 };
 
@@ -138,7 +138,7 @@ fn each_filter_narrows_words_and_vectors_alike() {
         only(&|f| f.until = day("2025-03-11")),
         only(&|f| f.sentiment = Some(Sentiment::Positive)),
         only(&|f| f.action = Some(Action::TryTool)),
-        only(&|f| f.only_free = true),
+        only(&|f| f.visible = Visible::free()),
     ];
     let near = |filters: &Filters| {
         let view = index.view().unwrap();

@@ -20,8 +20,9 @@ use super::{
     schema::{Fields, Passage},
     tally::Sums,
     vectors::{Keys, Progress, Snapshot},
+    visible,
 };
-use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, error::Doing};
+use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, Visible, error::Doing};
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,10 +45,18 @@ pub struct View {
     rows: Option<Snapshot>,
     pub(super) cache: Arc<Cache>,
     /// What its caller may see, where that is not everything.
-    visible: Option<Arc<Narrowing>>,
+    visible: Option<Part>,
     census: OnceLock<Arc<Census>>,
     /// What the cache knows of each segment, as far as it was asked for.
     segments: Vec<Segment>,
+}
+
+/// A part of the library.
+#[derive(Clone)]
+pub(super) struct Part {
+    /// What it is called where something is kept of it.
+    pub(super) name: Arc<str>,
+    pub(super) passages: Arc<Narrowing>,
 }
 
 #[derive(Default)]
@@ -71,13 +80,18 @@ impl View {
         }
     }
 
-    /// The same moment for a caller who sees only what is free: whatever is asked of it, the answer
-    /// does not depend on the rest.
-    pub(super) fn only_free(mut self) -> Result<Self> {
-        let filters = Filters { only_free: true, archived: true, ..Filters::default() };
-        let visible = self.narrow(&Asked::by(&filters))?;
-        self.visible = Some(Arc::new(visible));
+    /// The same moment for a caller who sees only a part of the library: whatever is asked of it,
+    /// the answer does not depend on the rest.
+    pub(super) fn within(mut self, part: &Visible) -> Result<Self> {
+        let filters = Filters { visible: part.clone(), archived: true, ..Filters::default() };
+        let passages = Arc::new(self.narrow(&Asked::by(&filters))?);
+        self.visible = Some(Part { name: visible::name(part).into(), passages });
         Ok(self)
+    }
+
+    /// The name of the part that the caller sees; `None` for everything.
+    pub(super) fn part(&self) -> Option<&Arc<str>> {
+        self.visible.as_ref().map(|part| &part.name)
     }
 
     /// Living passages of the whole collection.
@@ -105,7 +119,7 @@ impl View {
             return Ok(Progress::default());
         };
         let known = rows.keys();
-        let keys = self.keys(visible)?;
+        let keys = self.keys(&visible.passages)?;
         let done = keys.iter().filter(|key| known.contains(key)).count();
         Ok(Progress { done: done as u64, total: keys.len() as u64 })
     }
@@ -115,7 +129,7 @@ impl View {
     pub(super) fn visible_sample(&self, most: usize) -> Result<Option<Vec<Vec<f32>>>> {
         let (Some(visible), Some(rows)) = (&self.visible, &self.rows) else { return Ok(None) };
         // Keys are hashes, so the smallest are a fair sample, and the same one in every process.
-        let mut keys: Vec<u64> = self.keys(visible)?.into_iter().collect();
+        let mut keys: Vec<u64> = self.keys(&visible.passages)?.into_iter().collect();
         keys.sort_unstable();
         keys.truncate(most);
         Ok(Some(rows.find(&keys).into_iter().map(|(_, vector)| vector).collect()))
@@ -275,7 +289,7 @@ impl View {
             return Ok(Vec::new());
         }
         // What the caller may not see takes no place in the first look either.
-        if narrowing.is_narrow() || narrowing.only_free {
+        if narrowing.is_narrow() || narrowing.is_part {
             let keys = self.keys(narrowing)?;
             let found = rows.nearest(vector, limit, Some(&keys));
             return self.living(&found, narrowing, limit);

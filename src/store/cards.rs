@@ -4,7 +4,7 @@
 //! implementation keeps no second truth about a card and touches no field that was not named.
 
 use crate::domain::{
-    Card, Error, Result, Timestamp,
+    Card, Error, Result, Timestamp, Visible,
     card::{CardChange, NewCard},
 };
 
@@ -143,6 +143,8 @@ pub struct CardQuery {
     pub limit: Option<usize>,
     /// Where the page before ended.
     pub cursor: Option<String>,
+    /// The part of the library whose cards are listed.
+    pub visible: Visible,
 }
 
 impl CardQuery {

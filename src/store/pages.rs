@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, Pid, Result, Timestamp};
+use crate::domain::{Page, Pid, Result, Timestamp, Visible};
 
 use super::items::Synced;
 
@@ -181,8 +181,8 @@ pub trait Pages: Send + Sync {
     /// How many live pages a vault has.
     fn count_of(&self, vault: &str) -> Result<u64>;
 
-    /// Live pages by pid, after `after`; with `only_free`, those that everybody may see.
-    fn list(&self, after: Option<Pid>, limit: usize, only_free: bool) -> Result<Vec<PageRow>>;
+    /// Live pages of a part of the library by pid, after `after`.
+    fn list(&self, after: Option<Pid>, limit: usize, visible: &Visible) -> Result<Vec<PageRow>>;
 
     /// Every page that is a method, by vault and path.
     fn methods(&self) -> Result<Vec<PageRow>>;

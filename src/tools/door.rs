@@ -86,6 +86,11 @@ fn dispatch(cx: &Cx<'_>, name: &str, arguments: Value) -> (&'static str, Result<
     (entry.name, prepare(entry, arguments).and_then(|arguments| (entry.run)(arguments, cx)))
 }
 
+/// The names of the built-in tools that a caller may use, in the order of the table.
+pub fn built_in(rights: &Rights) -> Vec<&'static str> {
+    TABLE.iter().filter(|entry| may_use(entry, rights)).map(|entry| entry.name).collect()
+}
+
 pub(super) fn may_use(entry: &Entry, rights: &Rights) -> bool {
     rights.may(Right::Use(entry.toolset)) && rights.may(entry.right)
 }

@@ -20,7 +20,7 @@ pub mod schema;
 mod vault;
 
 pub use crate::{app::rights::Right, domain::Toolset};
-pub use door::{Call, call};
+pub use door::{Call, built_in, call};
 pub use listing::{Listed, ListedPrice, list};
 pub use paid::{Payment, RECEIPT, ShownPrices};
 

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use notewell::{
     domain::{
-        Bookmark, Kind, Pid, Scope, Timestamp, VaultPath,
+        Bookmark, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
         card::{CardChange, NewCard},
         prompt::{Draft, Patch},
     },
@@ -116,7 +116,7 @@ fn pages_come_change_move_and_go() {
         assert_eq!((row.hash, row.mtime_ns, row.facts.links.len()), ([2; 32], 7, 1));
         let methods = pages.methods().unwrap();
         assert_eq!(methods.iter().map(|row| row.pid).collect::<Vec<_>>(), [all[1]]);
-        let free = pages.list(None, 10, true).unwrap();
+        let free = pages.list(None, 10, &Visible::free()).unwrap();
         assert_eq!(free.iter().map(|row| row.pid).collect::<Vec<_>>(), [all[0]]);
         // A move keeps the number; a page that only was touched is not logged.
         let head = store.items.head().unwrap();
@@ -137,7 +137,7 @@ fn pages_come_change_move_and_go() {
         assert_eq!(pages.vaults().unwrap()[0].seen, Some(Timestamp(5)));
         assert!(pages.remove_vault("v").unwrap());
         assert!(!pages.remove_vault("v").unwrap());
-        assert!(pages.list(None, 10, false).unwrap().is_empty());
+        assert!(pages.list(None, 10, &Visible::everything()).unwrap().is_empty());
         assert_eq!(store.items.count(Some(Kind::Page)).unwrap(), 0);
     });
 }

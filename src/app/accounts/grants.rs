@@ -81,7 +81,7 @@ impl App {
             }
         }
         if let Extent::Label(label) = extent
-            && self.cards.labels()?.iter().any(|own| fold(own) == *label)
+            && self.cards.labels(&self.owner())?.iter().any(|own| fold(own) == *label)
         {
             return Ok(None);
         }

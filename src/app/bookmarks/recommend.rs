@@ -220,7 +220,7 @@ impl App {
             Some(bookmark) => {
                 let source = format!("bookmark {}", bookmark.id);
                 let url = bookmark.url.clone();
-                (self.saved(bookmark)?, url, source)
+                (self.saved(bookmark, rights)?, url, source)
             }
             None => {
                 if self.open_pid(found.pid, rights)?.is_none() {
@@ -254,7 +254,7 @@ impl App {
     }
 
     /// A link to a project is a tool, with every bookmark that names it; anything else is to read.
-    fn saved(&self, bookmark: Bookmark) -> Result<What> {
+    fn saved(&self, bookmark: Bookmark, rights: &Rights) -> Result<What> {
         let Some(project) = linked_projects(&bookmark).next() else {
             return Ok(What::Article { title: bookmark.name(), bookmark: bookmark.id });
         };
@@ -264,7 +264,8 @@ impl App {
             // A common word as a name: only who links to it, or writes it as the project does.
             let names = other.words().contains(&project.name) && project.name.len() > 3;
             let links = linked_projects(&other).any(|one| one.repository == project.repository);
-            if (links || names) && !bookmarks.contains(&other.id) {
+            let is_new = !bookmarks.contains(&other.id);
+            if (links || names) && is_new && rights.sees_bookmark(&other) {
                 bookmarks.push(other.id);
             }
         }

@@ -11,6 +11,7 @@ mod journal;
 mod trust;
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -18,7 +19,10 @@ use std::{
 pub use document::{document, markdown};
 pub use export::{Exported, Format};
 
-use super::history::Journal;
+use super::{
+    history::Journal,
+    rights::{Right, Rights},
+};
 use crate::{
     config::Config,
     domain::{
@@ -27,7 +31,7 @@ use crate::{
     },
     store::{
         Items,
-        cards::{CardPage, CardQuery, Cards, Flag, Images, Version, no_such_card},
+        cards::{CardPage, CardQuery, Cards, Flag, Images, MAX_LIMIT, Version, no_such_card},
         items::{Item, Synced},
         revisions::{Actor, NewChange},
         sqlite::cards::{CardFile, LOCK_WAIT, SqliteCards},
@@ -165,33 +169,50 @@ impl CardRoom {
     }
 
     /// Creates a card.
-    pub fn create(&self, new: NewCard, actor: &Actor) -> Result<Card> {
+    pub fn create(&self, new: NewCard, rights: &Rights, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
         let card = cards.draft(new)?;
+        check_write(&card, rights)?;
         let id = card.id.clone();
         self.change_one(&*cards, &id, NewChange::new(actor, "create card"), || cards.insert(card))
     }
 
     /// Changes the given fields of a card.
-    pub fn update(&self, id: &str, change: CardChange, actor: &Actor) -> Result<Card> {
+    pub fn update(
+        &self,
+        id: &str,
+        change: CardChange,
+        rights: &Rights,
+        actor: &Actor,
+    ) -> Result<Card> {
         let cards = self.writable()?;
         let summary = NewChange::new(actor, "update card");
-        self.change_one(&*cards, id, summary, || cards.update(id, change))
+        self.change_one(&*cards, id, summary, || {
+            let mut card = writable_card(&*cards, id, rights)?;
+            if let Some(labels) = &change.labels {
+                card.labels = labels.clone();
+                check_write(&card, rights)?;
+            }
+            cards.update(id, change)
+        })
     }
 
     /// Turns the pin or the archive flag over.
-    pub fn toggle(&self, id: &str, flag: Flag, actor: &Actor) -> Result<Card> {
+    pub fn toggle(&self, id: &str, flag: Flag, rights: &Rights, actor: &Actor) -> Result<Card> {
         let cards = self.writable()?;
         let summary = match flag {
             Flag::Pinned => "pin or unpin card",
             Flag::Archived => "archive or restore card",
         };
         let summary = NewChange::new(actor, summary);
-        self.change_one(&*cards, id, summary, || cards.toggle(id, flag))
+        self.change_one(&*cards, id, summary, || {
+            writable_card(&*cards, id, rights)?;
+            cards.toggle(id, flag)
+        })
     }
 
     /// Deletes a card.
-    pub fn delete(&self, id: &str, actor: &Actor) -> Result<()> {
+    pub fn delete(&self, id: &str, rights: &Rights, actor: &Actor) -> Result<()> {
         let cards = self.writable()?;
         let mut change = NewChange::new(actor, "delete card");
         let ids = [id.to_owned()];
@@ -199,6 +220,7 @@ impl CardRoom {
             &mut change,
             || self.states(&*cards, &ids),
             || {
+                writable_card(&*cards, id, rights)?;
                 // The last card leaves the registry first. A crash in between is then a card that
                 // comes back, not a file that seems to have lost its cards.
                 if cards.stamp(id)?.is_some() && self.known()? == 1 {
@@ -212,9 +234,8 @@ impl CardRoom {
     }
 
     /// One card with its images, or the error of one that is not there.
-    pub fn get(&self, id: &str) -> Result<Card> {
-        let card = self.store()?.get(id, Images::Bytes)?.ok_or_else(|| no_such_card(id))?;
-        Ok(with_fitting_images(card))
+    pub fn get(&self, id: &str, rights: &Rights) -> Result<Card> {
+        readable_card(&*self.store()?, id, Images::Bytes, rights).map(with_fitting_images)
     }
 
     /// One page of cards.
@@ -224,19 +245,37 @@ impl CardRoom {
         Ok(page)
     }
 
-    /// Every label, sorted.
-    pub fn labels(&self) -> Result<Vec<String>> {
-        self.store()?.labels()
+    /// Every label of the cards that the caller may see, sorted.
+    pub fn labels(&self, rights: &Rights) -> Result<Vec<String>> {
+        let cards = self.store()?;
+        if rights.may(Right::ReadEvery(Kind::Card)) {
+            return cards.labels();
+        }
+        let mut labels = BTreeSet::new();
+        let mut query = CardQuery {
+            archived: true,
+            limit: Some(MAX_LIMIT),
+            visible: rights.visible().clone(),
+            ..CardQuery::default()
+        };
+        loop {
+            let page = cards.list(&query)?;
+            labels.extend(page.cards.into_iter().flat_map(|card| card.labels).flatten());
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                return Ok(labels.into_iter().collect());
+            }
+        }
     }
 
     /// What `notewell://card/{id}/image/{n}` stands for.
-    pub fn image(&self, link: &str) -> Result<Image> {
+    pub fn image(&self, link: &str, rights: &Rights) -> Result<Image> {
         let (id, n) = parse_image_link(link).ok_or_else(|| {
             Error::invalid_params(format!(
                 "`{link}` is not of the form `notewell://card/ID/image/0`"
             ))
         })?;
-        let card = self.store()?.get(id, Images::Bytes)?.ok_or_else(|| no_such_card(id))?;
+        let card = readable_card(&*self.store()?, id, Images::Bytes, rights)?;
         let images = card.images.unwrap_or_default();
         let text = images.get(n).ok_or_else(|| {
             Error::invalid_params(format!(
@@ -256,6 +295,29 @@ impl CardRoom {
             self.refuse_suspect()?;
         }
         Ok(card.map(|card| document(item.pid, &card)))
+    }
+}
+
+/// A card that the caller may read. One that is hidden is as absent as one that never was.
+fn readable_card(cards: &dyn Cards, id: &str, images: Images, rights: &Rights) -> Result<Card> {
+    let card = cards.get(id, images)?.filter(|card| rights.sees_card(card));
+    card.ok_or_else(|| no_such_card(id))
+}
+
+/// A card that the caller may change.
+fn writable_card(cards: &dyn Cards, id: &str, rights: &Rights) -> Result<Card> {
+    let card = readable_card(cards, id, Images::Links, rights)?;
+    check_write(&card, rights)?;
+    Ok(card)
+}
+
+fn check_write(card: &Card, rights: &Rights) -> Result<()> {
+    match rights.writes_card(card) {
+        true => Ok(()),
+        false => Err(Error::invalid_params(format!(
+            "you may not write a card with these labels; nothing was changed. You may write {}",
+            rights.told_writable()
+        ))),
     }
 }
 

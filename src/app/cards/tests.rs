@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    domain::{Pid, Silent, Timestamp},
+    domain::{Caller, Pid, Silent, Timestamp},
     import::ImportReport,
     store,
 };
@@ -25,6 +25,10 @@ fn room_in(config: &Config) -> CardRoom {
 
 fn me() -> Actor {
     Actor::shell("test")
+}
+
+fn owner() -> Rights {
+    Rights::new(Caller::Owner, &crate::config::Toolsets::default())
 }
 
 fn text(content: &str) -> NewCard {
@@ -58,11 +62,11 @@ fn the_registry_follows_our_changes_and_those_of_others() {
     let (folder, room) = room();
     assert_eq!(room.sync().unwrap(), Synced::default());
     assert!(!folder.path().join("cards.db").exists(), "looking makes no database");
-    let card = room.create(text("first"), &me()).unwrap();
+    let card = room.create(text("first"), &owner(), &me()).unwrap();
     let item = room.items.find(Kind::Card, &card.id).unwrap().unwrap();
     // The record of our own change and the comparison agree: nothing is indexed twice.
     assert_eq!(room.sync().unwrap(), Synced::default());
-    room.toggle(&card.id, Flag::Pinned, &me()).unwrap();
+    room.toggle(&card.id, Flag::Pinned, &owner(), &me()).unwrap();
     assert_eq!(room.sync().unwrap(), Synced::default());
     assert_ne!(room.items.find(Kind::Card, &card.id).unwrap().unwrap().stamp, item.stamp);
 
@@ -74,7 +78,7 @@ fn the_registry_follows_our_changes_and_those_of_others() {
     assert_eq!(room.sync().unwrap(), Synced::default());
     let document = room.document(&item).unwrap().unwrap();
     assert_eq!(document.chunks[0].text, "theirs");
-    room.delete(&card.id, &me()).unwrap();
+    room.delete(&card.id, &owner(), &me()).unwrap();
     assert_eq!(room.document(&item).unwrap(), None);
     assert_eq!(room.items.find(Kind::Card, &card.id).unwrap(), None);
     assert_eq!(room.items.count(Some(Kind::Card)).unwrap(), 1);
@@ -86,7 +90,7 @@ fn a_missing_foreign_database_is_an_error_of_the_cards() {
     let mut config = Config { data: folder.path().to_path_buf(), ..Config::default() };
     config.cards.database = folder.path().join("dev.db");
     let room = room_in(&config);
-    assert!(room.labels().unwrap_err().message.contains("is not there"));
+    assert!(room.labels(&owner()).unwrap_err().message.contains("is not there"));
     assert!(room.sync().is_err());
     assert!(!config.cards.database.exists());
 }
@@ -95,13 +99,19 @@ fn a_missing_foreign_database_is_an_error_of_the_cards() {
 fn images_are_read_by_their_links() {
     let (_folder, room) = room();
     let images = Some(vec!["data:image/png;base64,iVBORw0KGgo=".to_owned()]);
-    let card = room.create(NewCard { images, ..text("photo") }, &me()).unwrap();
+    let card = room.create(NewCard { images, ..text("photo") }, &owner(), &me()).unwrap();
     let listed = room.list(&CardQuery::default()).unwrap().cards.remove(0);
     let link = &listed.images.unwrap()[0];
-    assert_eq!(room.image(link).unwrap().bytes.len(), 8);
-    assert_eq!(room.get(&card.id).unwrap().images, card.images);
-    assert_eq!(room.image(&link.replace("/0", "/1")).unwrap_err().code.json_rpc(), -32602);
-    assert_eq!(room.image("notewell://card/x/image/0").unwrap_err().code.json_rpc(), -32600);
+    assert_eq!(room.image(link, &owner()).unwrap().bytes.len(), 8);
+    assert_eq!(room.get(&card.id, &owner()).unwrap().images, card.images);
+    assert_eq!(
+        room.image(&link.replace("/0", "/1"), &owner()).unwrap_err().code.json_rpc(),
+        -32602
+    );
+    assert_eq!(
+        room.image("notewell://card/x/image/0", &owner()).unwrap_err().code.json_rpc(),
+        -32600
+    );
 }
 
 #[test]

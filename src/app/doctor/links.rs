@@ -1,7 +1,11 @@
 //! Findings about links between notes.
 
 use super::Finding;
-use crate::{app::App, domain::Result, markdown::Note};
+use crate::{
+    app::App,
+    domain::{Result, Visible},
+    markdown::Note,
+};
 
 /// Links that are listed one by one, each with the nearest target.
 const MAX_LISTED: usize = 50;
@@ -12,7 +16,7 @@ impl App {
         let owner = self.owner();
         let library = self.library(&owner)?;
         let mut broken = 0;
-        for row in self.sources.store.pages.list(None, usize::MAX >> 1, false)? {
+        for row in self.sources.store.pages.list(None, usize::MAX, &Visible::everything())? {
             if row.facts.links.is_empty() {
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::{
     app::{App, vaults::NO_VAULT},
-    domain::Result,
+    domain::{Result, Visible},
     markdown::template::{self, Part},
     store::pages::{PageRow, Skipped, VaultProblem, VaultRow},
 };
@@ -25,7 +25,7 @@ impl App {
 
     pub(super) fn check_pages(&self, findings: &mut Vec<Finding>) -> Result<()> {
         let categories = self.category_names().unwrap_or_default();
-        for row in self.store.pages.list(None, usize::MAX >> 1, false)? {
+        for row in self.store.pages.list(None, usize::MAX, &Visible::everything())? {
             for problem in &row.facts.page.problems {
                 findings.push(Finding::wrong(
                     format!("`{}`: {problem}", row.path),

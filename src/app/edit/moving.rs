@@ -55,7 +55,8 @@ pub struct MoveAnswer {
     pub etag: String,
     /// Files whose links were rewritten.
     pub rewritten: Vec<RewrittenLinks>,
-    /// Notes whose links lead nowhere now, since the note is in the trash.
+    /// Notes whose links lead nowhere now: the note is in the trash, or the caller may not write
+    /// them.
     pub broken: Vec<String>,
     /// The change, for undo.
     pub change: Option<ChangeId>,
@@ -75,6 +76,7 @@ impl App {
         let current = vault::read(&spot.file, limit).map_err(|reason| {
             Error::outside(format!("the note `{}` {reason}; nothing was changed", spot.path))
         })?;
+        rights.check_write(&spot.page(&current.text))?;
         if request.etag.is_some_and(|etag| etag != current.etag()) {
             let typing = self.is_being_typed(&spot, &current)?;
             return Err(stale(&spot, &current, &as_edit(request), typing));
@@ -82,16 +84,15 @@ impl App {
         let trash = request.to.trim() == TO_TRASH;
         let to = match trash {
             true => self.trash_path(&spot)?,
-            false => self.destination(&spot, request)?,
+            false => self.destination(&spot, request, &current.text, rights)?,
         };
-        let (mut revisions, rewritten) = match trash {
-            true => (vec![moved(&spot, &current, &to, &current.text)], Vec::new()),
-            false => self.relinked(&spot, &current, &to, request.fenced)?,
+        let Relinked { mut revisions, rewritten, mut broken } = match trash {
+            true => Relinked::only(moved(&spot, &current, &to, &current.text)),
+            false => self.relinked(&spot, &current, &to, request.fenced, rights)?,
         };
-        let broken = match (trash, spot.pid) {
-            (true, Some(pid)) => self.linking_pages(&spot.vault.name, pid, rights)?,
-            _ => Vec::new(),
-        };
+        if let (true, Some(pid)) = (trash, spot.pid) {
+            broken = self.linking_pages(&spot.vault.name, pid, rights)?;
+        }
         let mut change = None;
         if !request.dry_run {
             let mut begun = NewChange::new(&request.actor, summary(&spot, &to, trash, &rewritten));
@@ -111,14 +112,20 @@ impl App {
     }
 
     /// The path that a note moves to. It must be free.
-    fn destination(&self, spot: &Spot, request: &MoveRequest<'_>) -> Result<VaultPath> {
+    fn destination(
+        &self,
+        spot: &Spot,
+        request: &MoveRequest<'_>,
+        text: &str,
+        rights: &Rights,
+    ) -> Result<VaultPath> {
         let wanted = request.to.trim();
         let folder = wanted.strip_suffix('/');
         let full = match folder {
             Some(folder) => format!("{folder}/{}", spot.path.file_name()),
             None => wanted.to_owned(),
         };
-        let to = self.new_spot(full.trim_start_matches('/'))?;
+        let to = self.new_spot(full.trim_start_matches('/'), rights)?;
         if to.vault.name != spot.vault.name {
             return Err(Error::invalid_params(format!(
                 "a note moves within its vault, here `{}`; create it in `{}` instead",
@@ -129,6 +136,7 @@ impl App {
             return Err(Error::invalid_params(format!("`{}` is there already", spot.path)));
         }
         vault::check_new_name(&to.path)?;
+        rights.check_write(&to.page(text))?;
         if request.fenced {
             self.check_fence(&to.vault.name, &to.path)?;
         }
@@ -164,21 +172,28 @@ impl App {
         current: &TextFile,
         to: &VaultPath,
         fenced: bool,
-    ) -> Result<(Vec<Revision>, Vec<RewrittenLinks>)> {
+        rights: &Rights,
+    ) -> Result<Relinked> {
         let pages = self.sources.store.pages.of_vault(&spot.vault.name)?;
         let title = Note::parse(&current.text, to.stem()).title;
         let root = spot.vault.folder();
         let relink = spot.pid.and_then(|pid| Relink::new(&pages, pid, to, &title));
         let Some(relink) = relink else {
             // The library does not know the note, so that no link leads there.
-            return Ok((vec![moved(spot, current, to, &current.text)], Vec::new()));
+            return Ok(Relinked::only(moved(spot, current, to, &current.text)));
         };
         let mut own = moved(spot, current, to, &current.text);
-        let (mut others, mut rewritten) = (Vec::new(), Vec::new());
+        let (mut others, mut rewritten, mut broken) = (Vec::new(), Vec::new(), Vec::new());
         for at in relink.concerned() {
             let page = &pages[at];
             let path = &page.facts.page.path;
             let is_moved = Some(page.pid) == spot.pid;
+            if !is_moved && !rights.writes(&page.facts.page) {
+                if rights.sees(&page.facts.page) {
+                    broken.push(self.sources.shown_path(&page.vault, path.as_str())?);
+                }
+                continue;
+            }
             let text = match is_moved {
                 true => current.text.clone(),
                 false => self.sources.page_text(page)?.text,
@@ -219,7 +234,23 @@ impl App {
             });
         }
         others.insert(0, own);
-        Ok((others, rewritten))
+        Ok(Relinked { revisions: others, rewritten, broken })
+    }
+}
+
+/// What a move writes.
+struct Relinked {
+    /// The moved note first.
+    revisions: Vec<Revision>,
+    rewritten: Vec<RewrittenLinks>,
+    /// Notes with links that stay as they are, since the caller may not write them.
+    broken: Vec<String>,
+}
+
+impl Relinked {
+    /// The note alone.
+    fn only(moved: Revision) -> Self {
+        Self { revisions: vec![moved], rewritten: Vec::new(), broken: Vec::new() }
     }
 }
 

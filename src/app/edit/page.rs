@@ -130,7 +130,7 @@ impl App {
     /// Edits a note, or makes one. Nothing outside the target changes.
     pub fn edit_page(&self, request: &EditRequest<'_>, rights: &Rights) -> Result<EditAnswer> {
         let spot = match (&request.op, request.note.path.as_deref()) {
-            (EditOp::Create { .. }, Some(path)) => self.new_spot(path)?,
+            (EditOp::Create { .. }, Some(path)) => self.new_spot(path, rights)?,
             (EditOp::Create { .. }, None) => {
                 return Err(Error::invalid_params("create needs path: where the new note goes"));
             }
@@ -162,6 +162,11 @@ impl App {
         self.recover_in(&turn)?;
         let draft = self.draft(&spot, request)?;
         let before = draft.before.as_ref().map(|file| file.text.as_str());
+        // As the file is now, and as it will be: an edit neither takes a note away from others nor
+        // gives one to them.
+        for text in before.into_iter().chain([draft.edited.text.as_str()]) {
+            rights.check_write(&spot.page(text))?;
+        }
         self.check_size(&spot, &draft.edited.text)?;
         let mut revisions = [Revision {
             pid: spot.pid,

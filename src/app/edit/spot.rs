@@ -3,8 +3,13 @@
 use std::path::PathBuf;
 
 use crate::{
-    app::{App, notes::NoteRef, rights::Rights, vaults::NO_VAULT},
-    domain::{Error, Kind, Pid, Result, VaultPath},
+    app::{
+        App,
+        notes::NoteRef,
+        rights::{Right, Rights},
+        vaults::NO_VAULT,
+    },
+    domain::{Author, Error, Kind, Page, Pid, Result, VaultPath},
     store::pages::VaultRow,
     vault::{self, Daily},
 };
@@ -29,9 +34,21 @@ impl Spot {
         format!("{}/{}", self.vault.name, self.path)
     }
 
+    /// The note as a page, with this text.
+    pub fn page(&self, text: &str) -> Page {
+        page_in(&self.vault, &self.path, text)
+    }
+
     pub fn exists(&self) -> bool {
         self.file.symlink_metadata().is_ok()
     }
+}
+
+/// A text at a path of a vault, as a page.
+pub fn page_in(vault: &VaultRow, path: &VaultPath, text: &str) -> Page {
+    let (mut page, _) = vault::page(&vault.name, path, text);
+    page.author = vault.authorship.author_of(page.author);
+    page
 }
 
 /// The vault and the path of a page's key.
@@ -48,7 +65,7 @@ impl App {
     pub(super) fn spot(&self, reference: &NoteRef, rights: &Rights) -> Result<Spot> {
         let path = reference.path.as_deref().map(str::trim).filter(|path| !path.is_empty());
         if let Some(path) = path
-            && let Some(spot) = self.today(path)?
+            && let Some(spot) = self.today(path, rights)?
         {
             return Ok(spot);
         }
@@ -56,7 +73,7 @@ impl App {
             Ok(opened) => opened,
             Err(error) => {
                 // A file that the library does not know is meant by its very path.
-                let hidden = path.and_then(|path| self.new_spot(path).ok());
+                let hidden = path.and_then(|path| self.new_spot(path, rights).ok());
                 return hidden.filter(|spot| spot.exists() && spot.pid.is_none()).ok_or(error);
             }
         };
@@ -71,6 +88,7 @@ impl App {
                 opened.pid, opened.kind
             )));
         };
+        rights.check_write(&row.facts.page)?;
         let page = row.facts.page.path.clone();
         let named = path.is_some_and(|path| {
             let bare = page.as_str().trim_end_matches(".md");
@@ -96,17 +114,26 @@ impl App {
 
     /// A path as a caller writes it for a note that need not exist: with its vault's name first
     /// where there are several, with or without `.md`.
-    pub(super) fn new_spot(&self, path: &str) -> Result<Spot> {
-        if let Some(spot) = self.today(path)? {
+    pub(super) fn new_spot(&self, path: &str, rights: &Rights) -> Result<Spot> {
+        if let Some(spot) = self.today(path, rights)? {
             return Ok(spot);
         }
-        let (vault, path) = self.vault_of(path)?;
+        let (vault, path) = self.vault_of(path, rights)?;
         let is_note = path.to_ascii_lowercase().ends_with(".md");
         let path = if is_note { path.to_owned() } else { format!("{path}.md") };
-        self.spot_at(vault, VaultPath::parse(&path)?, None)
+        self.spot_at(vault, VaultPath::parse(&path)?, None, rights)
     }
 
-    fn spot_at(&self, vault: VaultRow, path: VaultPath, template: Option<String>) -> Result<Spot> {
+    /// A place for a note. Whether somebody may write there is decided by the place alone, before
+    /// anything is said of what is there.
+    fn spot_at(
+        &self,
+        vault: VaultRow,
+        path: VaultPath,
+        template: Option<String>,
+        rights: &Rights,
+    ) -> Result<Spot> {
+        rights.check_write(&page_in(&vault, &path, ""))?;
         let file = vault::file_for_writing(vault.folder(), &path)?;
         let inner = self.sources.store.pages.vaults()?.into_iter().find(|other| {
             other.folder() != vault.folder()
@@ -124,19 +151,21 @@ impl App {
     }
 
     /// Splits the vault's name off a path.
-    fn vault_of<'a>(&self, path: &'a str) -> Result<(VaultRow, &'a str)> {
+    fn vault_of<'a>(&self, path: &'a str, rights: &Rights) -> Result<(VaultRow, &'a str)> {
         let path = path.trim();
         let mut vaults = self.sources.store.pages.vaults()?;
         if vaults.len() == 1 {
             return Ok((vaults.remove(0), path));
         }
+        vaults.retain(|vault| may_write_in(vault, rights));
         let names: Vec<String> = vaults.iter().map(|vault| format!("`{}/`", vault.name)).collect();
         let found = vaults.into_iter().find_map(|vault| {
             let rest = path.strip_prefix(&vault.name)?.strip_prefix('/')?;
             Some((vault, rest))
         });
         found.ok_or_else(|| match names.is_empty() {
-            true => Error::invalid_params(NO_VAULT),
+            true if rights.may(Right::LibraryState) => Error::invalid_params(NO_VAULT),
+            true => Error::invalid_params("there is no vault in which you may make notes"),
             false => Error::invalid_params(format!(
                 "path `{path}` does not say in which vault; start it with {}",
                 names.join(" or ")
@@ -145,9 +174,10 @@ impl App {
     }
 
     /// The daily note, when that is what a path means.
-    fn today(&self, path: &str) -> Result<Option<Spot>> {
+    fn today(&self, path: &str, rights: &Rights) -> Result<Option<Spot>> {
         let Some(before) = path.strip_suffix(TODAY) else { return Ok(None) };
-        let vaults = self.sources.store.pages.vaults()?;
+        let mut vaults = self.sources.store.pages.vaults()?;
+        vaults.retain(|vault| may_write_in(vault, rights));
         let with_settings = |vault: &&VaultRow| vault.folder().join(".obsidian").is_dir();
         let vault = match (before.strip_suffix('/'), vaults.as_slice()) {
             (Some(name), _) => vaults.iter().find(|vault| vault.name == name),
@@ -160,7 +190,8 @@ impl App {
         };
         let Some(vault) = vault else {
             return Err(Error::invalid_params(match vaults.is_empty() {
-                true => NO_VAULT.to_owned(),
+                true if rights.may(Right::LibraryState) => NO_VAULT.to_owned(),
+                true => "there is no vault in which you may make notes".to_owned(),
                 false => {
                     format!("there are several vaults; name one, as `{}/{TODAY}`", vaults[0].name)
                 }
@@ -168,7 +199,7 @@ impl App {
         };
         let limit = self.sources.config.limits.note_bytes;
         let Daily { path, text } = vault::daily(vault.folder(), &jiff::Zoned::now(), limit)?;
-        self.spot_at(vault.clone(), path, Some(text)).map(Some)
+        self.spot_at(vault.clone(), path, Some(text), rights).map(Some)
     }
 
     /// Refuses what `[write]` does not allow to agents.
@@ -196,4 +227,10 @@ impl App {
             folders.join(", ")
         )))
     }
+}
+
+/// Whether a request may make notes somewhere in a vault.
+fn may_write_in(vault: &VaultRow, rights: &Rights) -> bool {
+    let author = vault.authorship.author_of(None);
+    rights.may_write_in(&vault.name, author.as_deref().and_then(Author::new).as_ref())
 }

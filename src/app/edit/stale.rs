@@ -13,12 +13,8 @@ use super::{
     spot::Spot,
 };
 use crate::{
-    app::{
-        App,
-        notes::Opened,
-        rights::{Right, Rights},
-    },
-    domain::{Error, Kind, Pid, Result},
+    app::{App, notes::Opened, rights::Rights},
+    domain::{Error, Pid, Result},
     markdown::Note,
     vault::{self, TextFile},
 };
@@ -36,7 +32,7 @@ impl App {
     /// The etag of a note for somebody who may edit it. The text is kept, so that an edit can be
     /// merged when another part of the note has changed until then.
     pub fn etag_for_editing(&self, opened: &Opened, rights: &Rights) -> Option<String> {
-        if opened.page.is_none() || !rights.may(Right::Write(Kind::Page)) {
+        if !opened.page.as_ref().is_some_and(|row| rights.writes(&row.facts.page)) {
             return None;
         }
         let etag = vault::etag(&vault::read::hash(opened.text.as_bytes()));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::names::{MAX_NAME, is_plain};
 use crate::{
     app::App,
-    domain::{Author, Result},
+    domain::{Author, Result, Visible},
     store::pages::PageRow,
 };
 
@@ -30,7 +30,7 @@ impl App {
 
     /// Pages that have a `price` and no `mcp_method`: they are not sold.
     pub fn unsold_pages(&self) -> Result<Vec<PageRow>> {
-        let rows = self.store.pages.list(None, usize::MAX >> 1, false)?;
+        let rows = self.store.pages.list(None, usize::MAX, &Visible::everything())?;
         let is_unsold = |row: &PageRow| {
             let page = &row.facts.page;
             page.price.is_some() && page.method.is_none()

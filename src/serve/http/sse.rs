@@ -153,7 +153,11 @@ pub async fn message(
     let time = Duration::from_secs(site.hub.app.config.limits.request_seconds);
     for value in values {
         let sent = match message::decode(value) {
-            Ok(message) => session.incoming.send_timeout(message, time).await.map_err(is_slow),
+            Ok(mut message) => {
+                // The rights of this request count, not those that the stream was opened with.
+                message.insert_extension(parts_with(link.clone()));
+                session.incoming.send_timeout(message, time).await.map_err(is_slow)
+            }
             Err(answer) => {
                 session.outgoing.send_timeout(message::text(&answer), time).await.map_err(is_slow)
             }
@@ -171,6 +175,13 @@ pub async fn message(
         }
     }
     (StatusCode::ACCEPTED, "Accepted").into_response()
+}
+
+/// What the front attaches to a request that the SDK takes in itself.
+fn parts_with(link: Link) -> http::request::Parts {
+    let (mut parts, ()) = http::Request::new(()).into_parts();
+    parts.extensions.insert(link);
+    parts
 }
 
 fn is_slow<T>(error: SendTimeoutError<T>) -> bool {

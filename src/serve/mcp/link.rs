@@ -17,9 +17,9 @@ use super::{
 use crate::{
     app::{
         App,
-        rights::{Right, Rights, VisiblePages},
+        rights::{Right, Rights},
     },
-    domain::{Error, Result},
+    domain::{Error, Result, Visible},
     tools::ShownPrices,
 };
 
@@ -56,6 +56,9 @@ impl Link {
     }
 }
 
+/// Callers who are offered the same: what they see, and the built-in tools that they may use.
+pub(super) type Audience = (Visible, Vec<&'static str>);
+
 /// What every connection of this process shares.
 pub struct Hub {
     /// The library.
@@ -72,7 +75,7 @@ pub struct Hub {
     pace: Pace,
     mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
     /// What callers who see the same pages were last seen to be offered, at a position of the change log.
-    pub(super) lists: Mutex<Vec<(VisiblePages, i64, Lists)>>,
+    pub(super) lists: Mutex<Vec<(Audience, i64, Lists)>>,
     /// The prices that callers without a lasting connection were shown, the latest caller last.
     shown: Mutex<Vec<(Identity, Arc<ShownPrices>)>>,
     /// Signs what clients bring back from a top-up.

@@ -20,14 +20,18 @@ use tokio::sync::Notify;
 
 use super::link::{Hub, Link};
 use crate::{
-    app::{App, Event, rights::Rights},
+    app::{
+        App, Event,
+        rights::{Right, Rights},
+    },
     domain::{Kind, Result},
+    tools,
 };
 
 /// How long changes are collected before a notice is sent.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// How often a session without news checks whether its client is still there.
+/// How often a session without news checks whether its client is still there, and what it may see.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// How many audiences share their work: a caller may name any author.
@@ -115,7 +119,8 @@ impl Hub {
     }
 
     fn read_lists(&self, link: &Link) -> Result<Lists> {
-        let audience = link.rights.visible_pages();
+        let rights = self.app.renewed(&link.rights)?;
+        let audience = (rights.visible().clone(), tools::built_in(&rights));
         let head = self.app.store.items.head()?;
         let mut known = lock(&self.lists);
         if let Some((_, _, lists)) =
@@ -123,10 +128,10 @@ impl Hub {
         {
             return Ok(*lists);
         }
-        let lists = read_lists(&self.app, &link.rights)?;
-        // Older positions are of no use to anybody. The owner's prompts may change without one.
+        let lists = read_lists(&self.app, &rights, &audience.1)?;
+        // Older positions are of no use to anybody. Prompts of one's own may change without one.
         known.retain(|(who, at, _)| *at == head && *who != audience);
-        if !audience.is_everything() && known.len() < MAX_AUDIENCES {
+        if !rights.may(Right::Read(Kind::Prompt)) && known.len() < MAX_AUDIENCES {
             known.push((audience, head, lists));
         }
         Ok(lists)
@@ -135,39 +140,44 @@ impl Hub {
     /// Whether a caller may read a resource.
     pub async fn sees(self: &Arc<Self>, link: &Link, uri: &str) -> bool {
         let (app, link, uri) = (self.app.clone(), link.clone(), uri.to_owned());
-        let read = move || app.read_resource(&uri, &link.rights).is_ok_and(|found| found.is_some());
+        let read = move || {
+            let found =
+                app.renewed(&link.rights).and_then(|rights| app.read_resource(&uri, &rights));
+            found.is_ok_and(|found| found.is_some())
+        };
         tokio::task::spawn_blocking(read).await.unwrap_or(false)
     }
 }
 
-fn read_lists(app: &App, rights: &Rights) -> Result<Lists> {
+fn read_lists(app: &App, rights: &Rights, built_in: &[&str]) -> Result<Lists> {
     let mut methods = DefaultHasher::new();
     for method in app.methods(rights)? {
         let price = (method.price(), method.page().price_free);
         (method.name, method.title, method.description).hash(&mut methods);
         format!("{:?} {price:?}", method.arguments).hash(&mut methods);
     }
-    let whole = rights.visible_pages().is_everything();
-    let mut prompts = methods.clone();
-    if whole {
+    let mut tools = methods.clone();
+    built_in.hash(&mut tools);
+    let mut prompts = methods;
+    if rights.may(Right::Read(Kind::Prompt)) {
         app.prompts.version()?.hash(&mut prompts);
     }
     let mut resources = DefaultHasher::new();
-    if whole {
+    if rights.visible().is_everything() {
         // Every page is the owner's, so counting them is enough.
         app.store.items.count(Some(Kind::Page))?.hash(&mut resources);
     } else {
         let mut after = None;
         loop {
-            let rows = app.store.pages.list(after, 1000, rights.only_free())?;
+            let rows = app.store.pages.list(after, 1000, rights.visible())?;
             let Some(last) = rows.last() else { break };
             after = Some(last.pid);
-            for row in rows.iter().filter(|row| rights.sees(&row.facts.page)) {
+            for row in &rows {
                 (row.pid, &row.vault, &row.path, &row.facts.page.title).hash(&mut resources);
             }
         }
     }
-    Ok(Lists { tools: methods.finish(), prompts: prompts.finish(), resources: resources.finish() })
+    Ok(Lists { tools: tools.finish(), prompts: prompts.finish(), resources: resources.finish() })
 }
 
 /// Passes news on to a session until it closes. `known` is what the client saw when it connected.
@@ -197,10 +207,9 @@ pub async fn to_session(
         if sent.is_err() || peer.is_transport_closed() {
             return;
         }
-        while tokio::time::timeout(LOOK, mailbox.wake.notified()).await.is_err() {
-            if peer.is_transport_closed() {
-                return;
-            }
+        if tokio::time::timeout(LOOK, mailbox.wake.notified()).await.is_err() {
+            // Nothing changed in the library; what was granted to the caller may have.
+            continue;
         }
         for uri in mailbox.take().await {
             if hub.sees(&link, &uri).await {
@@ -229,6 +238,8 @@ pub async fn to_listener(hub: Arc<Hub>, link: Link, context: &SubscriptionContex
         tokio::select! {
             () = context.cancelled() => return,
             () = mailbox.wake.notified() => {}
+            // What was granted to the caller may change without the library.
+            () = tokio::time::sleep(LOOK) => {}
         }
         let updated = mailbox.take().await;
         let now = hub.lists(&link).await.or(known);

@@ -7,7 +7,7 @@ use super::{
     items::{bury, log, lookup, put, rename, returning},
 };
 use crate::{
-    domain::{Kind, Pid, Result, Timestamp},
+    domain::{Kind, Pid, Result, Timestamp, Visible},
     store::{
         items::Synced,
         pages::{
@@ -176,14 +176,18 @@ impl Pages for Sqlite {
         })
     }
 
-    fn list(&self, after: Option<Pid>, limit: usize, only_free: bool) -> Result<Vec<PageRow>> {
+    fn list(&self, after: Option<Pid>, limit: usize, visible: &Visible) -> Result<Vec<PageRow>> {
         self.read(|db| {
-            db.prepare_cached(&format!(
+            let mut query = db.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM pages p WHERE p.pid > ?1 AND (p.free OR NOT ?2)
-                 ORDER BY p.pid LIMIT ?3"
-            ))?
-            .query_map(params![after.map_or(0, |pid| pid.0), only_free, limit as i64], page)?
-            .collect()
+                 ORDER BY p.pid"
+            ))?;
+            let after = after.map_or(0, |pid| pid.0);
+            let rows = query.query_map(params![after, visible.is_only_free()], page)?;
+            let is_visible = |row: &rusqlite::Result<PageRow>| {
+                row.as_ref().map_or(true, |row| visible.has_page(&row.facts.page))
+            };
+            rows.filter(is_visible).take(limit).collect()
         })
     }
 
@@ -395,6 +399,8 @@ fn page(row: &Row<'_>) -> rusqlite::Result<PageRow> {
         rusqlite::Error::FromSqlConversionFailure(6, Type::Text, Box::new(error))
     })?;
     facts.page.author = authorship.author_of(facts.page.author.take());
+    // Earlier versions kept `access` among the other fields.
+    facts.page.members |= facts.page.extra.get("access").is_some_and(|value| value == "members");
     Ok(PageRow {
         pid: Pid(row.get(0)?),
         vault: row.get(1)?,

@@ -44,7 +44,7 @@ impl Tool for AddBookmark {
     const NAME: &'static str = "add_bookmark";
     const TITLE: &'static str = "Save a bookmark";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const RIGHT: Right = Right::Write(Kind::Bookmark);
+    const RIGHT: Right = Right::WriteEvery(Kind::Bookmark);
     const EFFECT: Effect = Effect::Sets;
     type Answer = AddAnswer;
 

@@ -86,7 +86,7 @@ impl Tool for TrendsTool {
     const NAME: &'static str = "trends";
     const TITLE: &'static str = "Sum up what was saved";
     const TOOLSET: Toolset = Toolset::Bookmarks;
-    const RIGHT: Right = Right::Read(Kind::Bookmark);
+    const RIGHT: Right = Right::ReadEvery(Kind::Bookmark);
     const EFFECT: Effect = Effect::Reads;
     type Answer = TrendsAnswer;
 

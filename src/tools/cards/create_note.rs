@@ -54,7 +54,7 @@ impl Tool for CreateNote {
             reminder,
             reminder_recurrence: self.reminder_recurrence,
         };
-        let card = cx.app.cards.create(new, &cx.rights.actor(Self::NAME))?;
+        let card = cx.app.cards.create(new, cx.rights, &cx.rights.actor(Self::NAME))?;
         Ok(One::new(&card, View::Written))
     }
 }

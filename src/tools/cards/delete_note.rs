@@ -34,7 +34,7 @@ impl Tool for DeleteNote {
     type Answer = Deleted;
 
     fn call(self, cx: &Cx<'_>) -> Result<Deleted> {
-        cx.app.cards.delete(&self.id, &cx.rights.actor(Self::NAME))?;
+        cx.app.cards.delete(&self.id, cx.rights, &cx.rights.actor(Self::NAME))?;
         Ok(Deleted { success: true, message: "Note deleted".into() })
     }
 }

@@ -31,6 +31,6 @@ impl Tool for GetLabels {
     type Answer = Labels;
 
     fn call(self, cx: &Cx<'_>) -> Result<Labels> {
-        Ok(Labels { labels: cx.app.cards.labels()? })
+        Ok(Labels { labels: cx.app.cards.labels(cx.rights)? })
     }
 }

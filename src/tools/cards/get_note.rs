@@ -23,6 +23,6 @@ impl Tool for GetNote {
     type Answer = One;
 
     fn call(self, cx: &Cx<'_>) -> Result<One> {
-        Ok(One::new(&cx.app.cards.get(&self.id)?, View::Whole))
+        Ok(One::new(&cx.app.cards.get(&self.id, cx.rights)?, View::Whole))
     }
 }

@@ -43,6 +43,7 @@ impl Tool for GetNotes {
             images: if images_wanted { Images::Bytes } else { Images::Links },
             limit: self.limit,
             cursor: self.cursor,
+            visible: cx.rights.visible().clone(),
         })?;
         let list = Many::new(page, if due { View::Due } else { View::Listed });
         Ok(Many { images_wanted, ..list })

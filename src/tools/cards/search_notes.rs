@@ -34,6 +34,7 @@ impl Tool for SearchNotes {
             contains: Some(query.to_owned()),
             order: Order::Newest,
             cursor: self.cursor,
+            visible: cx.rights.visible().clone(),
             ..CardQuery::default()
         })?;
         Ok(Many::new(page, View::Brief))

@@ -25,7 +25,12 @@ impl Tool for ToggleArchive {
 
     fn call(self, cx: &Cx<'_>) -> Result<One> {
         Ok(One::new(
-            &cx.app.cards.toggle(&self.id, Flag::Archived, &cx.rights.actor(Self::NAME))?,
+            &cx.app.cards.toggle(
+                &self.id,
+                Flag::Archived,
+                cx.rights,
+                &cx.rights.actor(Self::NAME),
+            )?,
             View::Brief,
         ))
     }

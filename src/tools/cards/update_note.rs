@@ -83,7 +83,7 @@ impl Tool for UpdateNote {
             if_updated_at,
         };
         Ok(One::new(
-            &cx.app.cards.update(&self.id, change, &cx.rights.actor(Self::NAME))?,
+            &cx.app.cards.update(&self.id, change, cx.rights, &cx.rights.actor(Self::NAME))?,
             View::Written,
         ))
     }

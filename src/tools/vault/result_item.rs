@@ -16,7 +16,7 @@ use crate::{
     store::{Store, pages::PageRow},
     text::tokens,
     tools::{
-        Cx, Right,
+        Cx,
         bookmarks::{handle, shorten},
     },
     vault,
@@ -187,8 +187,10 @@ impl Item {
     ) -> Result<Self> {
         let app = cx.app;
         let row = rows.pages.remove(&found.pid);
-        let may_edit = cx.rights.may(Right::Write(Kind::Page));
-        let etag = row.as_ref().filter(|_| may_edit).map(|row| vault::etag(&row.hash));
+        let etag = row
+            .as_ref()
+            .filter(|row| cx.rights.writes(&row.facts.page))
+            .map(|row| vault::etag(&row.hash));
         let facts = row.map(|row| row.facts);
         let properties = match &facts {
             Some(facts) if !properties.is_empty() => asked_for(facts.page.properties(), properties),

@@ -120,7 +120,7 @@ fn show(visit: &Visit, opened: &Opened) -> Result<Reply> {
     let is_free = page.is_some_and(|page| page.free);
     let sections = &opened.note.outline.sections()[1..];
     let headings = opened.note.heading_ids().into_iter().zip(sections);
-    let may_edit = page.is_some() && rights.may(Right::Write(Kind::Page));
+    let may_edit = page.is_some_and(|page| rights.writes(page));
     let outline: Vec<Heading> = headings
         .map(|(id, section)| Heading { id, title: section.title.clone(), level: section.level })
         .collect();

@@ -35,7 +35,7 @@ use snapshot::{Entry, Key, Snapshot};
 use super::fault;
 use crate::{
     domain::{
-        Card, Code, Error, Result, Timestamp,
+        Card, Code, Error, Kind, Result, Timestamp,
         card::{CardChange, NewCard},
     },
     store::cards::{
@@ -262,14 +262,17 @@ impl Inner {
         let mut page = CardPage { cards: Vec::new(), next: None };
         let (mut bytes, mut last) = (0, None);
         for (key, _) in found {
-            if page.cards.len() == limit || bytes >= MAX_PAGE_BYTES {
-                page.next = last.as_ref().map(cursor::write);
-                break;
-            }
             let card =
                 self.get(&key.id, query.images).map_err(|error| fail(error, "read a card"))?;
             // Gone since the snapshot: the next call will know.
             let Some(card) = card else { continue };
+            if !query.visible.has_labelled(Kind::Card, card.labels.iter().flatten()) {
+                continue;
+            }
+            if page.cards.len() == limit || bytes >= MAX_PAGE_BYTES {
+                page.next = last.as_ref().map(cursor::write);
+                break;
+            }
             bytes += weight(&card);
             page.cards.push(card);
             last = Some(key);
