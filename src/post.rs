@@ -5,6 +5,7 @@
 //! asked again after a pause, or after what it asked for; a refusal is final. The key is sent and
 //! never part of a message, even where the server repeats it.
 
+pub mod probe;
 pub mod public;
 
 use std::{

@@ -16,6 +16,7 @@ mod prompts;
 pub mod report;
 mod rivals;
 mod start;
+mod tokens;
 mod vaults;
 
 use std::path::{Path, PathBuf};
@@ -44,6 +45,8 @@ pub struct Plan {
     pub embed: bool,
     /// Seconds of load by 200 HTTP clients.
     pub load: Option<u64>,
+    /// Whether to measure what a token and a sign-in cost.
+    pub tokens: bool,
     /// Seed of the generated words, documents and questions.
     pub seed: u64,
     /// Where the index of `chunks` is kept for the next run.
@@ -78,6 +81,9 @@ impl Plan {
         }
         if let Some(seconds) = self.load {
             reports.push(load::run(seconds, self.seed, progress, &self.throwaway()?)?);
+        }
+        if self.tokens {
+            reports.push(tokens::run(progress, &self.throwaway()?)?);
         }
         if reports.is_empty() {
             reports.push(start::run(self.seed, progress, &self.throwaway()?)?);

@@ -31,6 +31,9 @@ pub struct Bench {
     /// 200 HTTP clients at once for this many seconds: response times, and memory afterwards
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "300")]
     load: Option<u64>,
+    /// Requests with a token beside requests without one, and signing in
+    #[arg(long)]
+    tokens: bool,
     /// What words, documents and questions are made from
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
@@ -53,6 +56,7 @@ impl Bench {
             prompts: self.prompts,
             embed: self.embed,
             load: self.load,
+            tokens: self.tokens,
             seed: self.seed,
             keep: self.keep,
             data: common.data.clone(),

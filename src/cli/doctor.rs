@@ -4,7 +4,13 @@ use clap::Args;
 
 use super::{Common, out};
 use crate::{
-    app::{App, doctor::Level},
+    app::{
+        App,
+        doctor::{
+            Level,
+            public::{self, Step},
+        },
+    },
     domain::Result,
 };
 
@@ -14,6 +20,9 @@ pub struct Doctor {
     /// Print findings as JSON lines
     #[arg(long)]
     json: bool,
+    /// Walk the login of a client at this address, and say which step fails
+    #[arg(long, value_name = "URL", conflicts_with = "accept_empty")]
+    public: Option<String>,
     /// Accept that every card, or every prompt of yours, was removed on purpose
     #[arg(long, value_name = "cards|prompts")]
     accept_empty: Option<Emptied>,
@@ -27,6 +36,9 @@ enum Emptied {
 
 impl Doctor {
     pub fn run(self, common: &Common) -> Result<ExitCode> {
+        if let Some(address) = &self.public {
+            return Ok(walk(address, self.json));
+        }
         let app = common.open()?;
         if let Some(what) = self.accept_empty {
             return accept(&app, what);
@@ -53,6 +65,40 @@ impl Doctor {
             out::say("Nothing is wrong.");
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows every step of a client's login, from outside.
+fn walk(address: &str, json: bool) -> ExitCode {
+    let mut show = |step: &Step| {
+        let (level, what, mend) = match &step.result {
+            Ok(seen) => ("ok", seen, ""),
+            Err(finding) => (finding.level.as_str(), &finding.what, finding.mend.as_str()),
+        };
+        if json {
+            let step = step.name;
+            out::say(
+                serde_json::json!({ "step": step, "level": level, "what": what, "mend": mend }),
+            );
+            return;
+        }
+        out::say(format_args!("{level}: {}: {what}", step.name));
+        if !mend.is_empty() {
+            out::say(format_args!("  {mend}"));
+        }
+    };
+    let steps = public::walk(address, &mut show);
+    match steps.iter().find(|step| step.is_wrong()) {
+        Some(step) => {
+            out::complain(format_args!("a client's login fails at the step `{}`", step.name));
+            ExitCode::from(1)
+        }
+        None => {
+            if !json {
+                out::say("A client can log in here.");
+            }
+            ExitCode::SUCCESS
+        }
     }
 }
 

@@ -28,6 +28,7 @@ mod client;
 mod cost;
 mod crash;
 mod deadlines;
+mod doctor_public;
 mod edit;
 mod edit_crash;
 mod edit_shell;

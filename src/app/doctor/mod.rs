@@ -8,6 +8,7 @@ mod journal;
 mod links;
 mod market;
 mod permissions;
+pub mod public;
 mod vaults;
 
 use super::App;
