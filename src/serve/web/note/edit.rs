@@ -8,7 +8,7 @@ use super::{
     super::{Audience, Form, Html, Shell, Visit, errors::sentence, visit::Reply},
     history::{DiffLine, diff_lines},
     links::PageLinks,
-    open,
+    open, scrollable,
 };
 use crate::{
     app::{
@@ -175,7 +175,8 @@ fn with_line_ends(sent: &str, original: &str) -> String {
 }
 
 fn rendered(visit: &Visit, opened: &Opened, text: &str) -> Result<String> {
-    page::preview(text, &PageLinks::new(visit.app(), visit.rights(), opened)?)
+    let links = PageLinks::new(visit.app(), visit.rights(), opened)?;
+    page::preview(text, &links).map(scrollable)
 }
 
 fn form(visit: &Visit, opened: &Opened, target: Target, problem: Option<String>) -> Result<Html> {

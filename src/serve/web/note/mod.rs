@@ -115,7 +115,7 @@ fn find(visit: &Visit, path: &str) -> Result<Opened> {
 
 fn show(visit: &Visit, opened: &Opened) -> Result<Reply> {
     let (app, rights) = (visit.app(), visit.rights());
-    let body = opened.note.page(&opened.text, &PageLinks::new(app, rights, opened)?)?;
+    let body = scrollable(opened.note.page(&opened.text, &PageLinks::new(app, rights, opened)?)?);
     let page = opened.page.as_ref().map(|row| &row.facts.page);
     let is_free = page.is_some_and(|page| page.free);
     let sections = &opened.note.outline.sections()[1..];
@@ -185,6 +185,17 @@ fn crumbs(path: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Lets the keyboard scroll what may be wider than the page: code and tables. The HTML is sanitised,
+/// so `<` begins a tag wherever it stands.
+fn scrollable(html: String) -> String {
+    html.replace("<pre", "<pre tabindex=\"0\"")
+        .replace(
+            "<table",
+            "<div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\"><table",
+        )
+        .replace("</table>", "</table></div>")
+}
+
 /// Puts a link to edit its section into each heading of a rendered note.
 fn with_edit_links(html: String, pid: Pid, outline: &[Heading]) -> String {
     let mut out = String::with_capacity(html.len() + outline.len() * 80);
@@ -206,6 +217,14 @@ fn with_edit_links(html: String, pid: Pid, outline: &[Heading]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_parts_can_be_scrolled_with_the_keyboard() {
+        let html = "<pre><code>&lt;pre&gt;</code></pre><table align=\"left\"><tr></tr></table>";
+        let out = scrollable(html.to_owned());
+        assert_eq!(out.matches("tabindex=\"0\"").count(), 2, "{out}");
+        assert!(out.ends_with("</table></div>") && out.contains("<table align"), "{out}");
+    }
 
     #[test]
     fn each_heading_gets_its_own_edit_link() {
