@@ -171,7 +171,10 @@ function previews() {
       link.after(card);
     })()), 250);
   };
-  const own = (event) => event.target.closest?.("a.inner");
+  const own = (event) => {
+    const link = event.target.closest?.(".text a[href]:not(.edit)");
+    return link && link.origin === location.origin && link.pathname !== location.pathname ? link : null;
+  };
   note.addEventListener("mouseover", (event) => { const link = own(event); if (link) show(link); });
   note.addEventListener("focusin", (event) => { const link = own(event); if (link) show(link); });
   note.addEventListener("mouseout", (event) => { if (own(event)) hide(); });

@@ -7,7 +7,8 @@ import { check, finish } from '../lab/report.mjs';
 import { violationsOf } from './axe.mjs';
 import { crawl } from './crawl.mjs';
 import { faultsOf } from './html.mjs';
-import { withSite } from './site.mjs';
+import { noteAt, withSite } from './site.mjs';
+import { shapes } from './vault.mjs';
 import { openTab, views } from './visitor.mjs';
 
 const only = process.argv.slice(2);
@@ -41,7 +42,9 @@ async function checkHeaders({ headers }, isPrivate) {
   else if (!/no-store/.test(cache)) assert.match(headers.get('vary') ?? '', /cookie/i, `cache-control: ${cache} without Vary: Cookie`);
 }
 
-await withSite({}, async ({ browser, context, server, cookie }) => {
+await withSite({}, async site => {
+  const { browser, context, server, cookie } = site;
+  for (const path of shapes) seeds.push(await noteAt(site, path));
   for (const who of ['owner', 'visitor']) {
     const mine = who === 'owner' ? context : await browser.createBrowserContext();
     const { pages, broken } = await crawl(server, { seeds, cookie: who === 'owner' ? cookie : '', perShape: 3 });

@@ -6,14 +6,17 @@ import { join } from 'node:path';
 
 import { root } from '../lab/packages.mjs';
 import { crawl } from './crawl.mjs';
-import { withSite } from './site.mjs';
+import { noteAt, withSite } from './site.mjs';
+import { shapes } from './vault.mjs';
 import { openTab, views } from './visitor.mjs';
 
 const [folder = join(root, 'target/screenshots'), ...only] = process.argv.slice(2);
 const seeds = ['/', '/?q=coffee', '/?q=кофе', '/?q=水', '/?q=zzqqxx%20wwvvkk', '/?q=Why%20is%20coffee%20sour%3F&ask=1', '/no-such-page'];
 mkdirSync(folder, { recursive: true });
 
-await withSite({}, async ({ browser, context, server, cookie }) => {
+await withSite({}, async site => {
+  const { browser, context, server, cookie } = site;
+  for (const path of shapes) seeds.push(await noteAt(site, path));
   for (const [who, mine] of [['owner', context], ['visitor', await browser.createBrowserContext()]]) {
     const start = who === 'owner' ? seeds : ['/', '/sign-in', '/?q=coffee'];
     const { pages } = await crawl(server, { seeds: start, cookie: who === 'owner' ? cookie : '', perShape: 2 });

@@ -1,5 +1,6 @@
 // A server with the fixture vault, its owner, and a browser in which the owner is signed in.
 import { withBrowser } from '../lab/browser.mjs';
+import { call } from '../lab/mcp.mjs';
 import { setUp } from '../lab/person.mjs';
 import { startServer } from '../lab/server.mjs';
 import { until } from '../lab/wait.mjs';
@@ -7,15 +8,30 @@ import { fillHostileLibrary, fillLibrary } from './library.mjs';
 import { fillHostileVault, fillVault } from './vault.mjs';
 import { cookieOf } from './visitor.mjs';
 
+/** Whether every passage can be found, by words and by meaning. */
+function isIndexed(server) {
+  const { passages, behind, vectors } = JSON.parse(server.cli('status', '--json'));
+  const [done, wanted] = vectors ?? [0, 0];
+  return passages > 0 && behind === 0 && done === wanted;
+}
+
+/** The address of the note at a path. */
+export async function noteAt({ server, token }, path) {
+  const { pid } = await call(server, token, 'note_html', { path, format: 'markdown', max_tokens: 40 });
+  return `/n/${pid}`;
+}
+
 /** Runs `work({ browser, context, server, token, cookie })`. */
 export async function withSite({ hostile = false, config = '' } = {}, work) {
+  // Vectors of the hostile vault would take minutes, and decide nothing.
+  if (hostile) config += '[embed]\nprovider = "none"\n';
   await withBrowser(async browser => {
     const server = await startServer({ config, fill: hostile ? fillHostileVault : fillVault });
     try {
       const token = server.cli('token', 'create', '--scope', 'owner').trim().split(/\s+/).at(-1);
       await fillLibrary(server, token);
       if (hostile) await fillHostileLibrary(server, token);
-      await until('the index', async () => (await fetch(`${server.url}/healthz`)).ok);
+      await until('the index', () => isIndexed(server), { seconds: 300, every: 500 });
       const context = await browser.createBrowserContext();
       const page = await context.newPage();
       await setUp(page, server);

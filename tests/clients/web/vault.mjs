@@ -70,6 +70,8 @@ $e^{i\\pi} + 1 = 0$
 [^1]: The footnote's text, with a [[Home|link]].
 `;
 
+const long = 'A title that goes on and on because somebody pasted a whole sentence into it and never came back to make it shorter';
+
 function longNote() {
   const lines = ['---', 'title: Ten thousand lines', '---', '# Ten thousand lines', ''];
   const words = ['slow', 'river', 'stone', 'lantern', 'harbour', 'orchard', 'winter', 'copper', 'thread', 'window'];
@@ -101,6 +103,10 @@ const write = (dir, path, text) => {
   writeFileSync(file, text);
 };
 
+/** Notes whose shape is hard to show. */
+export const shapes = ['shapes/Everything.md', 'shapes/حديقة.md', 'shapes/Empty.md', 'shapes/日本語の長い題名.md',
+  'shapes/Ten thousand lines.md', `shapes/${long}.md`, 'guides/Home backup guide.md', 'dev/Rust error handling.md'];
+
 /** The vault of a person. */
 export function fillVault(dir) {
   cpSync(join(root, 'examples/vault'), join(dir, 'vault'), { recursive: true });
@@ -109,7 +115,6 @@ export function fillVault(dir) {
   write(dir, 'shapes/Ten thousand lines.md', longNote());
   write(dir, 'shapes/حديقة.md', rightToLeft);
   write(dir, 'shapes/Empty.md', '');
-  const long = 'A title that goes on and on because somebody pasted a whole sentence into it and never came back to make it shorter';
   write(dir, `shapes/${long}.md`, `# ${long}\n\nShort text. ${'Donaudampfschifffahrtsgesellschaft'.repeat(8)}\n`);
   write(dir, 'shapes/日本語の長い題名.md',
     `---\nlabels: [園芸]\nfree: true\n---\n# とても長い題名がついている日本語のノートで折り返しを確かめるためのもの\n\nトマトは毎朝水をやる。冬の前に鉢を家に入れる。\n`);
