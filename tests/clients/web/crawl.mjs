@@ -9,6 +9,7 @@ const attribute = (tag, name) => {
 /** The addresses of one kind of page: numbers, ids and values differ, the shape does not. */
 export function shapeOf(address) {
   const url = new URL(address);
+  if (url.pathname.endsWith('.md')) return '/**.md';
   const path = url.pathname.split('/').map(part => {
     if (/^\d+$/.test(part) || /^c[a-z0-9]{20,}$/.test(part)) return '*';
     return part.startsWith('@') ? '@*' : part;
