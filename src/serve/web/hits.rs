@@ -24,7 +24,7 @@ pub struct Passage {
     /// Where it opens.
     pub href: String,
     /// The headings that lead to it.
-    pub section: String,
+    pub section: Vec<Piece>,
     /// Its text, with the matched forms.
     pub pieces: Vec<Piece>,
 }
@@ -49,6 +49,8 @@ pub struct Hit {
     pub href: String,
     /// Its title.
     pub title: String,
+    /// Its title, with the matched forms.
+    pub title_pieces: Vec<Piece>,
     /// What it is.
     pub kind: &'static str,
     /// Its path, for a note; the host, for a bookmark.
@@ -125,6 +127,7 @@ impl Rows {
             },
             duplicates: found.duplicates.len(),
             passages: Vec::new(),
+            title_pieces: Vec::new(),
             title: found.title,
         };
         match found.kind {
@@ -155,26 +158,52 @@ impl Rows {
             Kind::Prompt => hit.place = found.path,
         }
         hit.labels.truncate(MAX_LABELS);
-        hit.passages = found
-            .matches
-            .into_iter()
-            .take(MAX_PASSAGES)
-            .map(|passage| passage_of(passage, &address, &hit.title))
-            .collect();
+        let mut marks = Vec::new();
+        for passage in found.matches.into_iter().take(MAX_PASSAGES) {
+            hit.passages.push(passage_of(passage, &address, &hit.title, &mut marks));
+        }
+        hit.title_pieces = pieces(&hit.title, &marks);
         hit
     }
 }
 
-fn passage_of(found: Match, address: &str, title: &str) -> Passage {
+/// A passage. A heading at its start goes where headings are shown, and takes its marks along; those
+/// of the title are left in `title_marks`.
+fn passage_of(
+    found: Match,
+    address: &str,
+    title: &str,
+    title_marks: &mut Vec<Range<usize>>,
+) -> Passage {
     // A leading heading that is the title says nothing new.
-    let section = match found.toc_path.split_first() {
+    let headings = match found.toc_path.split_first() {
         Some((first, rest)) if first == title => rest,
         _ => &found.toc_path,
     };
+    let section = headings.join(" › ");
+    let last = headings.last().map_or(title, String::as_str);
+    let cut = found.snippet.strip_prefix(last).map_or(0, |rest| {
+        let space = rest.len() - rest.trim_start().len();
+        if space > 0 && space < rest.len() { last.len() + space } else { 0 }
+    });
+    let before: Vec<Range<usize>> =
+        found.marks.iter().filter(|mark| cut > 0 && mark.end <= last.len()).cloned().collect();
+    let after: Vec<Range<usize>> = found
+        .marks
+        .iter()
+        .filter(|mark| mark.start >= cut)
+        .map(|mark| mark.start - cut..mark.end - cut)
+        .collect();
+    let offset = section.len() - headings.last().map_or(0, String::len);
+    let marks: Vec<Range<usize>> =
+        before.iter().map(|mark| mark.start + offset..mark.end + offset).collect();
+    if headings.is_empty() {
+        title_marks.clone_from(&before);
+    }
     Passage {
         href: format!("{address}#c{}", found.id.chunk),
-        section: section.join(" › "),
-        pieces: pieces(&found.snippet, &found.marks),
+        section: if headings.is_empty() { Vec::new() } else { pieces(&section, &marks) },
+        pieces: pieces(&found.snippet[cut..], &after),
     }
 }
 
@@ -210,6 +239,33 @@ pub fn host(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn shown(pieces: &[Piece]) -> String {
+        pieces
+            .iter()
+            .map(|piece| if piece.marked { format!("[{}]", piece.text) } else { piece.text.clone() })
+            .collect()
+    }
+
+    #[test]
+    fn a_heading_is_shown_once_with_its_marks() {
+        let found = |snippet: &str, marks: Vec<Range<usize>>, path: &[&str]| Match {
+            id: "p1:c2".parse().unwrap(),
+            toc_path: path.iter().map(|part| (*part).to_owned()).collect(),
+            snippet: snippet.to_owned(),
+            marks,
+            relevance: 0.0,
+        };
+        let mut title = Vec::new();
+        let passage =
+            passage_of(found("Сад весной\nроза", vec![0..6, 20..28], &["T", "Сад весной"]), "/n/1", "T", &mut title);
+        assert_eq!(shown(&passage.section), "[Сад] весной");
+        assert_eq!(shown(&passage.pieces), "[роза]");
+        let passage = passage_of(found("庭 の土", vec![0..3], &[]), "/n/1", "庭", &mut title);
+        assert_eq!((shown(&passage.pieces), title.len()), ("の土".to_owned(), 1));
+        let passage = passage_of(found("Gardens", vec![0..7], &[]), "/n/1", "Garden", &mut title);
+        assert_eq!(shown(&passage.pieces), "[Gardens]");
+    }
 
     #[test]
     fn a_text_is_cut_at_its_marks() {
