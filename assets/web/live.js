@@ -31,13 +31,13 @@ function searchOf(form) {
 
 // The front page: results take the place of the page while somebody types.
 function liveResults() {
-  const region = $("#results"), count = $("#count");
+  const region = $("#results"), count = $("#count"), site = $(".home").textContent.trim();
   let composing = false;
   const update = () => quietly((async () => {
     const query = searchOf(box.form);
     const address = query.size ? `/?${query}` : "/";
     history.replaceState(null, "", address);
-    document.title = box.value.trim() ? `${box.value.trim()} · Notewell` : "Notewell";
+    document.title = [box.value.trim(), site].filter(Boolean).join(" · ");
     const page = await part("results", address);
     const fresh = page.body.firstElementChild;
     region.replaceChildren(fresh ?? "");

@@ -21,6 +21,7 @@ pub mod oss;
 pub mod page;
 pub mod places;
 pub mod prompts;
+pub mod public;
 pub mod question;
 pub mod rendering;
 mod rerank;

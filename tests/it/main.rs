@@ -80,3 +80,4 @@ mod undo_pages;
 mod vault_counts;
 #[cfg(unix)]
 mod vault_trouble;
+mod web;

@@ -52,6 +52,12 @@ impl Html {
         Ok(Self { body, status: StatusCode::OK, audience, kind, form_action: None })
     }
 
+    /// A plain text.
+    pub fn plain(body: String, audience: Audience) -> Self {
+        let kind = "text/plain; charset=utf-8";
+        Self { body, status: StatusCode::OK, audience, kind, form_action: None }
+    }
+
     /// The same page with another status.
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;

@@ -243,7 +243,9 @@ mod tests {
     fn shown(pieces: &[Piece]) -> String {
         pieces
             .iter()
-            .map(|piece| if piece.marked { format!("[{}]", piece.text) } else { piece.text.clone() })
+            .map(
+                |piece| if piece.marked { format!("[{}]", piece.text) } else { piece.text.clone() },
+            )
             .collect()
     }
 
@@ -257,8 +259,12 @@ mod tests {
             relevance: 0.0,
         };
         let mut title = Vec::new();
-        let passage =
-            passage_of(found("Сад весной\nроза", vec![0..6, 20..28], &["T", "Сад весной"]), "/n/1", "T", &mut title);
+        let passage = passage_of(
+            found("Сад весной\nроза", vec![0..6, 20..28], &["T", "Сад весной"]),
+            "/n/1",
+            "T",
+            &mut title,
+        );
         assert_eq!(shown(&passage.section), "[Сад] весной");
         assert_eq!(shown(&passage.pieces), "[роза]");
         let passage = passage_of(found("庭 の土", vec![0..3], &[]), "/n/1", "庭", &mut title);

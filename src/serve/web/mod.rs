@@ -15,6 +15,7 @@ mod form;
 mod front;
 mod hits;
 mod note;
+mod public;
 mod recent;
 mod setup;
 mod shell;
@@ -40,6 +41,9 @@ pub(super) fn pages() -> Router<Site> {
         .route("/", get(front::show))
         .route("/suggest", get(front::suggest))
         .route("/browse", get(browse::show))
+        .route("/feed.xml", get(public::feed))
+        .route("/sitemap.xml", get(public::map))
+        .route("/@{name}", get(public::by_author))
         .route("/preview", get(note::preview))
         .route("/n/{pid}", get(note::by_number))
         .route("/n/{pid}/edit", get(note::edit::show).post(note::edit::save))
@@ -58,6 +62,7 @@ pub(super) fn pages() -> Router<Site> {
 pub(super) fn open() -> Router<Site> {
     Router::new()
         .route("/_system/web/{name}", get(assets::file))
+        .route("/robots.txt", get(public::robots))
         .route("/sign-in", get(sign_in::show).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
         .route("/setup", get(setup::show).post(setup::make))

@@ -24,10 +24,16 @@ pub struct Recent {
 pub fn changed(visit: &Visit) -> Result<Vec<Recent>> {
     let (app, rights) = (visit.app(), visit.rights());
     app.await_first_look();
-    let head = app.store.items.head()?;
-    let entries = app.store.items.changes((head - WINDOW).max(0), WINDOW as usize)?;
-    let pids: Vec<Pid> = entries.into_iter().rev().map(|(_, pid)| pid).collect();
-    let mut rows = app.store.pages.get_many(&pids)?;
+    let mut rows = match rights.only_free() {
+        // Of all changes, those of free pages may be few and long ago.
+        true => app.store.pages.list(None, usize::MAX >> 1, true)?,
+        false => {
+            let head = app.store.items.head()?;
+            let entries = app.store.items.changes((head - WINDOW).max(0), WINDOW as usize)?;
+            let pids: Vec<Pid> = entries.into_iter().rev().map(|(_, pid)| pid).collect();
+            app.store.pages.get_many(&pids)?
+        }
+    };
     rows.retain(|row| rights.sees(&row.facts.page) && row.facts.page.searchable);
     rows.sort_by_key(|row| std::cmp::Reverse(row.mtime_ns));
     rows.truncate(SHOWN);

@@ -18,6 +18,8 @@ pub struct Entry {
 pub struct Shell {
     /// The language of the page's text.
     pub lang: String,
+    /// The name of the site.
+    pub site: String,
     /// `light` or `dark` where the person chose; empty: as the system has it.
     pub theme: &'static str,
     /// Whether the search box is shown.

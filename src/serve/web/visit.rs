@@ -119,6 +119,7 @@ impl Visit {
         }
         Shell {
             lang: "en".to_owned(),
+            site: self.app().config.web.title.clone(),
             theme,
             search: true,
             query: String::new(),

@@ -8,12 +8,13 @@ mod links;
 
 use askama::Template;
 use axum::{extract::Path, http::Method, response::Response};
+use percent_encoding::percent_decode_str;
 
 use self::{
     around::{Around, around},
     links::PageLinks,
 };
-use super::{Audience, Html, Shell, Visit, age::Age, asked::noun, visit::Reply};
+use super::{Audience, Html, Shell, Visit, age::Age, asked::noun, public, visit::Reply};
 use crate::{
     app::{
         notes::{NoteRef, Opened},
@@ -74,7 +75,15 @@ pub async fn by_path(method: Method, visit: Visit) -> Response {
             if method != Method::GET && method != Method::HEAD {
                 return Err(absent());
             }
-            show(visit, &find(visit, &visit.path)?)
+            match find(visit, &visit.path) {
+                Ok(opened) => show(visit, &opened),
+                // `/mira` shows what is Mira's.
+                Err(error) if error.code == Code::NotFound => {
+                    let name = percent_decode_str(visit.path.trim_matches('/')).decode_utf8_lossy();
+                    public::author(visit, &name)?.ok_or(error)
+                }
+                Err(error) => Err(error),
+            }
         })
         .await
 }
