@@ -27,7 +27,7 @@ impl Books {
     }
 
     fn market(&self) -> Market {
-        Market::new(Config::default().into(), &self.0)
+        Market::open(Config::default().into(), &self.0).unwrap()
     }
 
     fn credit(&self, user: &str, amount: &str) {
