@@ -157,7 +157,7 @@ fn the_script_gets_the_part_that_changes() {
     );
     let list = server.get("/suggest?q=frost", &[]);
     assert!(list.body.contains("role=\"option\""), "{}", list.body);
-    assert!(!list.body.contains("Diary"), "{}", list.body);
+    assert!(!list.body.contains("froze"), "{}", list.body);
 }
 
 #[test]
@@ -230,12 +230,9 @@ fn a_visitor_sees_free_pages_and_no_trace_of_others() {
         "/?label=hush",
     ] {
         let body = server.get(path, &[]).body;
-        let body = body.replace("value=\"xylophantom\"", "").replace("value=\"diary\"", "");
-        let own: String = body.split("<main").nth(1).unwrap_or(&body).to_owned();
-        assert!(
-            !own.contains(">Diary<") && !own.contains("froze") && !own.contains("Diary.md"),
-            "{path}: {own}"
-        );
+        for trace in ["froze", "Diary.md", ">Diary</a>", "hush</", diary.as_str()] {
+            assert!(!body.contains(trace), "{path}: {trace} in {body}");
+        }
     }
     for path in [diary.as_str(), "/Diary.md", "/Diary", "/browse?path=secret"] {
         assert_eq!(server.get(path, &[]).status, 404, "{path}");
@@ -359,7 +356,7 @@ fn the_appearance_is_kept_in_a_cookie() {
     assert_eq!(away.headers["location"], "/");
     for from in ["cross-site", "same-site", "none"] {
         let headers = [form[0], ("Sec-Fetch-Site", from)];
-        assert_eq!(server.send("POST", "/theme", &headers, b"theme=dark").status, 400, "{from}");
+        assert_eq!(server.send("POST", "/theme", &headers, b"theme=dark").status, 403, "{from}");
     }
 }
 
@@ -388,6 +385,6 @@ fn the_owner_of_loopback_needs_no_sign_in_where_the_config_says_so() {
     let page = server.get("/?q=xylophantom", &[]);
     assert!(page.body.contains("Diary"), "{}", page.body);
     // What is for everybody is still only the free part.
-    assert!(!server.get("/feed.xml", &[]).body.contains("Diary"));
+    assert!(!server.get("/feed.xml", &[]).body.contains("froze"));
     assert!(!server.get("/sitemap.xml", &[]).body.contains("Diary"));
 }
