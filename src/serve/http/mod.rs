@@ -19,6 +19,7 @@ pub(super) mod origin;
 mod server;
 mod sessions;
 mod sse;
+mod webhook;
 
 pub use server::Server;
 
@@ -136,6 +137,7 @@ fn router(site: Site) -> Router {
     // What needs no caller, or finds out for itself who it is.
     let open = oauth::routes()
         .merge(super::web::open())
+        .route("/webhooks/stripe", post(webhook::stripe))
         .route("/readyz", get(health::ready))
         .layer(limit());
     Router::new()

@@ -21,6 +21,7 @@ mod setup;
 mod shell;
 mod sign_in;
 mod theme;
+mod top_up;
 mod visit;
 
 pub use answer::{Audience, Html};
@@ -55,6 +56,7 @@ pub(super) fn pages() -> Router<Site> {
         .route("/history", get(note::history::of_all))
         .route("/undo", post(note::history::undo))
         .route("/theme", post(theme::set))
+        .route("/market/topup", get(top_up::show).post(top_up::begin))
         .fallback(note::by_path)
 }
 

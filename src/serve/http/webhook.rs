@@ -1,0 +1,73 @@
+//! `POST /webhooks/stripe`: what Stripe reports. The signature over the raw body is the only
+//! credential.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use super::{Site, body, gate::Visitor, origin, refuse};
+use crate::{
+    domain::{Code, Error},
+    serve::mcp::Identity,
+    store::ledger::Outside,
+};
+
+/// Larger events are none that we asked for.
+const MAX_BYTES: usize = 256 << 10;
+const SIGNATURE: &str = "stripe-signature";
+
+/// `POST /webhooks/stripe`.
+pub async fn stripe(State(site): State<Site>, request: Request) -> Response {
+    let (parts, content) = request.into_parts();
+    let Some(signature) = text(&parts.headers, SIGNATURE) else {
+        body::discard(content).await;
+        let error = Error::invalid_request("the event was refused: it has no `Stripe-Signature`");
+        return refuse(StatusCode::BAD_REQUEST, &error);
+    };
+    let promised = http_body::Body::size_hint(&content).lower();
+    let too_large = || {
+        let error = Error::limit(format!("an event has at most {MAX_BYTES} bytes"));
+        refuse(StatusCode::PAYLOAD_TOO_LARGE, &error)
+    };
+    if promised > MAX_BYTES as u64 {
+        return too_large();
+    }
+    let from = origin::address(&site, &parts.headers, &parts.extensions);
+    let visitor = Visitor { identity: Identity::Address(from), owner: false };
+    let read = match body::read(&site, &visitor, content).await {
+        Ok(read) if read.bytes.len() <= MAX_BYTES => read,
+        Ok(_) => return too_large(),
+        Err(refused) => return refused,
+    };
+    let app = site.hub.app.clone();
+    // The store blocks.
+    let received = tokio::task::spawn_blocking(move || {
+        app.market().receive(Outside::Stripe, &signature, &read.bytes)
+    })
+    .await
+    .unwrap_or_else(|error| {
+        Err(Error::internal("the event could not be taken in").with_source(error))
+    });
+    match received {
+        Ok(received) => {
+            tracing::info!(?received, "an event of Stripe");
+            axum::Json(json!({ "received": true })).into_response()
+        }
+        // Stripe sends it again, and tells the operator when that does not help.
+        Err(error) => {
+            tracing::warn!(?error, "an event of Stripe was refused");
+            let status = match error.code {
+                Code::Internal | Code::Storage | Code::Damaged => StatusCode::SERVICE_UNAVAILABLE,
+                _ => StatusCode::BAD_REQUEST,
+            };
+            refuse(status, &error)
+        }
+    }
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
