@@ -33,7 +33,7 @@ impl App {
     pub fn listed_pages(&self, rights: &Rights) -> Result<Vec<ListedPage>> {
         self.await_first_look();
         let several = self.store.pages.vaults()?.len() > 1;
-        let rows = self.store.pages.list(None, usize::MAX >> 1, rights.only_free())?;
+        let rows = self.store.pages.list(None, usize::MAX >> 1, rights.visible())?;
         let seen = rows
             .into_iter()
             .filter(|row| row.facts.page.searchable && rights.sees(&row.facts.page));

@@ -24,10 +24,11 @@ pub struct Recent {
 pub fn changed(visit: &Visit) -> Result<Vec<Recent>> {
     let (app, rights) = (visit.app(), visit.rights());
     app.await_first_look();
-    let mut rows = match rights.only_free() {
-        // Of all changes, those of free pages may be few and long ago.
-        true => app.store.pages.list(None, usize::MAX >> 1, true)?,
-        false => {
+    let visible = rights.visible();
+    let mut rows = match visible.is_everything() {
+        // Of all changes, those of a small part may be few and long ago.
+        false => app.store.pages.list(None, usize::MAX >> 1, visible)?,
+        true => {
             let head = app.store.items.head()?;
             let entries = app.store.items.changes((head - WINDOW).max(0), WINDOW as usize)?;
             let pids: Vec<Pid> = entries.into_iter().rev().map(|(_, pid)| pid).collect();
