@@ -11,7 +11,7 @@ const filesOn = page =>
 
 export async function fileAttacks(site) {
   const { context, server, cookie } = site;
-  const tab = await openTab(context, server, { bypass: true });
+  const tab = await openTab(context, server);
   await check('files: what a note embeds runs nothing', async () => {
     const address = await noteAt(site, 'hostile/Files.md');
     await tab.open(address);
