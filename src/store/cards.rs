@@ -44,6 +44,13 @@ pub trait Cards: Send + Sync {
     /// Turns the pin or the archive flag over.
     fn toggle(&self, id: &str, flag: Flag) -> Result<Card>;
 
+    /// Where every card stands, in the order of [`Order::Listed`].
+    fn ranks(&self) -> Result<Vec<Rank>>;
+
+    /// Gives cards other places in the order: all or none. No other field changes, the date of the
+    /// last change neither, because an order says nothing about a card. One that is gone is skipped.
+    fn arrange(&self, orders: &[(String, f64)]) -> Result<()>;
+
     /// Deletes a card for good.
     fn delete(&self, id: &str) -> Result<()>;
 
@@ -124,6 +131,17 @@ pub enum Order {
     Listed,
     /// Pinned first, then the newest change first.
     Newest,
+}
+
+/// Where a card stands on the board.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rank {
+    /// The card.
+    pub id: String,
+    /// Whether it stands among the pinned cards, which come first.
+    pub is_pinned: bool,
+    /// Its `order`: the lowest comes first.
+    pub order: f64,
 }
 
 /// What to list.

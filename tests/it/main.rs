@@ -83,3 +83,4 @@ mod vault_counts;
 #[cfg(unix)]
 mod vault_trouble;
 mod web;
+mod web_cards;

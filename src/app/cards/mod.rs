@@ -4,6 +4,7 @@
 //! A database that is missing or damaged stops the cards and nothing else: every call says what is
 //! wrong with it. `trust` decides whether the file may be believed.
 
+mod arrange;
 mod document;
 mod export;
 mod import;
@@ -16,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use arrange::Place;
 pub use document::{document, markdown};
 pub use export::{Exported, Format};
 

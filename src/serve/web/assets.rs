@@ -37,6 +37,11 @@ static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
             "text/javascript; charset=utf-8",
             include_bytes!("../../../assets/web/live.js"),
         ),
+        file(
+            "board.js",
+            "text/javascript; charset=utf-8",
+            include_bytes!("../../../assets/web/board.js"),
+        ),
         file("icon.svg", "image/svg+xml", include_bytes!("../../../assets/web/icon.svg")),
     ]
 });

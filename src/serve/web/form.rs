@@ -3,7 +3,7 @@
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request},
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::Response,
 };
 
@@ -59,14 +59,7 @@ impl FromRequest<Site> for Form {
             Ok(visit) => visit,
             Err(never) => match never {},
         };
-        if !cookie::is_same_origin(&parts.headers, &origin::base(site, &parts.headers)) {
-            let error = Error::invalid_request(
-                "this form was not sent from a page of this site; open the page here and send it again",
-            );
-            let mut response = errors::page(&visit, error);
-            *response.status_mut() = StatusCode::FORBIDDEN;
-            return Err(response);
-        }
+        check_origin(site, &visit, &parts.headers)?;
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
             let error = Error::invalid_request("this address takes a form; open its page first");
@@ -76,6 +69,19 @@ impl FromRequest<Site> for Form {
         let fields = url::form_urlencoded::parse(&bytes).into_owned().collect();
         Ok(Self { visit, fields })
     }
+}
+
+/// Refuses a form that was not sent from a page of ours.
+pub fn check_origin(site: &Site, visit: &Visit, headers: &HeaderMap) -> Result<(), Response> {
+    if cookie::is_same_origin(headers, &origin::base(site, headers)) {
+        return Ok(());
+    }
+    let error = Error::invalid_request(
+        "this form was not sent from a page of this site; open the page here and send it again",
+    );
+    let mut response = errors::page(visit, error);
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    Err(response)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod answer;
 mod asked;
 mod assets;
 mod browse;
+mod cards;
 pub mod errors;
 mod form;
 mod front;
@@ -22,17 +23,21 @@ mod shell;
 mod sign_in;
 mod theme;
 mod top_up;
+mod upload;
 mod visit;
 
 pub use answer::{Audience, Html};
 pub use form::Form;
 pub use shell::Shell;
+pub use upload::Upload;
 pub use visit::{Reply, Visit};
 
 use axum::{
     Router,
     routing::{get, post},
 };
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::http::Site;
 
@@ -57,6 +62,7 @@ pub(super) fn pages() -> Router<Site> {
         .route("/undo", post(note::history::undo))
         .route("/theme", post(theme::set))
         .route("/market/topup", get(top_up::show).post(top_up::begin))
+        .merge(cards::pages())
         .fallback(note::by_path)
 }
 
@@ -68,4 +74,10 @@ pub(super) fn open() -> Router<Site> {
         .route("/sign-in", get(sign_in::show).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
         .route("/setup", get(setup::show).post(setup::make))
+}
+
+/// A text as one part of an address, whatever it holds.
+pub fn encode(text: &str) -> String {
+    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    utf8_percent_encode(text, KEPT).to_string()
 }

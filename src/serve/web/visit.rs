@@ -13,7 +13,7 @@ use crate::{
         App,
         rights::{Right, Rights},
     },
-    domain::{Error, Result, user::Role},
+    domain::{Error, Kind, Result, Toolset, user::Role},
     serve::{
         http::{Site, cookie::SignedIn, origin},
         mcp::Link,
@@ -129,7 +129,7 @@ impl Visit {
             carried: Vec::new(),
             is_owner: self.rights().role() == Role::Owner,
             here: self.here.clone(),
-            nav: vec![entry("/", "Search"), entry("/browse", "Notes")],
+            nav: self.nav(),
             menu,
             viewer: match self.is_known() {
                 true => self.rights().actor("web").who,
@@ -137,6 +137,21 @@ impl Visit {
             },
             signed_in: self.signed_in.is_some(),
         }
+    }
+
+    /// The parts of the library that the caller may open.
+    fn nav(&self) -> Vec<Entry> {
+        let reads = |kind, toolset| {
+            self.rights().may(Right::Read(kind)) && self.rights().may(Right::Use(toolset))
+        };
+        let parts = [("/", "Search", true), ("/cards", "Cards", reads(Kind::Card, Toolset::Cards))];
+        let is_in = |href: &str| {
+            self.path
+                .strip_prefix(href)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let open = parts.into_iter().filter(|(_, _, may)| *may);
+        open.map(|(href, name, _)| Entry { href, name, current: is_in(href) }).collect()
     }
 
     /// Runs the work of a page on the blocking pool, within the limit on calls at once. An error

@@ -14,13 +14,13 @@ use self::{
     around::{Around, around},
     links::PageLinks,
 };
-use super::{Audience, Html, Shell, Visit, age::Age, asked::noun, public, visit::Reply};
+use super::{Audience, Html, Shell, Visit, age::Age, asked::noun, encode, public, visit::Reply};
 use crate::{
     app::{
         notes::{NoteRef, Opened},
         rights::Right,
     },
-    domain::{Code, Error, Kind, Pid, Result, Timestamp, property},
+    domain::{Code, Error, Kind, Pid, Result, Timestamp, Toolset, property},
 };
 
 #[derive(Template)]
@@ -65,7 +65,25 @@ struct Preview {
 
 /// `GET /n/{pid}`.
 pub async fn by_number(Path(pid): Path<i64>, visit: Visit) -> Response {
-    visit.run(move |visit| show(visit, &open(visit, pid)?)).await
+    visit
+        .run(move |visit| {
+            let opened = open(visit, pid)?;
+            match page_of_its_own(visit, Pid(pid))? {
+                Some(address) => Ok(Reply::see(&address)),
+                None => show(visit, &opened).map(Reply::from),
+            }
+        })
+        .await
+}
+
+/// Where an item is shown that has pages of its own kind, if the caller may open those.
+fn page_of_its_own(visit: &Visit, pid: Pid) -> Result<Option<String>> {
+    let item = visit.app().store.items.get(pid)?.filter(|item| !item.gone);
+    let may = |toolset| visit.rights().may(Right::Use(toolset));
+    Ok(item.and_then(|item| match item.kind {
+        Kind::Card if may(Toolset::Cards) => Some(format!("/cards/{}", encode(&item.key))),
+        _ => None,
+    }))
 }
 
 /// Any other address: the path of a note.

@@ -39,8 +39,8 @@ use crate::{
         card::{CardChange, NewCard},
     },
     store::cards::{
-        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, Version,
-        no_such_card,
+        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, Order, Rank,
+        Version, no_such_card,
     },
 };
 
@@ -329,6 +329,28 @@ impl Cards for SqliteCards {
         let card = inner.write("change the card", |inner| inner.toggle(id, flag))?;
         inner.follow(id);
         Ok(card)
+    }
+
+    fn ranks(&self) -> Result<Vec<Rank>> {
+        let mut inner = self.lock()?;
+        inner.refresh()?;
+        let all = inner.snapshot.after(Order::Listed, None);
+        Ok(all
+            .map(|(key, _)| Rank {
+                id: key.id.to_string(),
+                is_pinned: !key.unpinned,
+                order: key.order.0,
+            })
+            .collect())
+    }
+
+    fn arrange(&self, orders: &[(String, f64)]) -> Result<()> {
+        let mut inner = self.lock()?;
+        inner.write("arrange the cards", |inner| {
+            orders.iter().try_for_each(|(id, order)| inner.set_order(id, *order))
+        })?;
+        inner.seen = None;
+        Ok(())
     }
 
     fn delete(&self, id: &str) -> Result<()> {

@@ -184,6 +184,18 @@ impl Inner {
         self.must_get(&card.id)
     }
 
+    /// Writes the place of a card, a whole number as Memento has it, and nothing else.
+    pub fn set_order(&self, id: &str, order: f64) -> Result<()> {
+        if !self.layout.has("order") {
+            return Err(lost("order"));
+        }
+        self.connection
+            .prepare_cached(r#"UPDATE "Note" SET "order" = ?1 WHERE "id" = ?2"#)
+            .and_then(|mut statement| statement.execute(rusqlite::params![order as i64, id]))
+            .map(drop)
+            .map_err(|error| fail(error, "arrange the cards"))
+    }
+
     /// Deletes a card. Returns whether it was there.
     pub fn delete(&self, id: &str) -> Result<bool> {
         self.connection

@@ -1,0 +1,120 @@
+//! What one button of a card does: `POST /cards/{id}` with the field `do`.
+
+use axum::{extract::Path, response::Response};
+
+use super::room::Room;
+use crate::{
+    app::cards::Place,
+    domain::{
+        Error, Result,
+        card::{CardChange, Tick},
+    },
+    serve::web::{Form, Reply, errors},
+    store::cards::Flag,
+};
+
+/// What a button asks for.
+#[derive(Debug, PartialEq)]
+enum Deed {
+    Pin,
+    Archive,
+    Delete,
+    /// Dismisses the reminder.
+    Done,
+    Color(String),
+    Tick(Tick),
+    Move(Place),
+    /// Removes the picture of this number.
+    RemovePicture(usize),
+}
+
+impl Deed {
+    /// Reads the value of a button: a word, and for some what it is about.
+    fn read(text: &str) -> Result<Self> {
+        let (word, about) = text.split_once(' ').unwrap_or((text, ""));
+        let about = about.to_owned();
+        Ok(match word {
+            "pin" => Deed::Pin,
+            "archive" => Deed::Archive,
+            "delete" => Deed::Delete,
+            "done" => Deed::Done,
+            "color" => Deed::Color(about),
+            "tick" => Deed::Tick(Tick { id: about, checked: true }),
+            "untick" => Deed::Tick(Tick { id: about, checked: false }),
+            "before" => Deed::Move(Place::Before(about)),
+            "after" => Deed::Move(Place::After(about)),
+            "unpicture" if about.parse::<usize>().is_ok() => {
+                Deed::RemovePicture(about.parse().unwrap_or_default())
+            }
+            _ => {
+                return Err(Error::invalid_params(format!(
+                    "`{}` is not something that can be done with a card; reload the page",
+                    text.chars().take(40).collect::<String>()
+                )));
+            }
+        })
+    }
+}
+
+/// `POST /cards/{id}`.
+pub async fn act(Path(id): Path<String>, form: Form) -> Response {
+    let visit = form.visit.clone();
+    visit
+        .run(move |visit| match Room::to_write(visit) {
+            None => Ok(Reply::from(errors::forbidden(visit))),
+            Some(room) => {
+                let deed = Deed::read(form.field("do"))?;
+                let back = form.back();
+                let deleted = run(&room, &id, deed)?;
+                let sign = if back.contains('?') { '&' } else { '?' };
+                Ok(match deleted {
+                    Some(change) => Reply::see(&format!("{back}{sign}deleted={change}")),
+                    None => Reply::see(back),
+                })
+            }
+        })
+        .await
+}
+
+/// Does it. A deletion returns the change that can be taken back.
+fn run(room: &Room<'_>, id: &str, deed: Deed) -> Result<Option<String>> {
+    let update = |change: CardChange| room.update(id, change).map(|_| None);
+    match deed {
+        Deed::Pin => room.toggle(id, Flag::Pinned).map(|_| None),
+        Deed::Archive => room.toggle(id, Flag::Archived).map(|_| None),
+        Deed::Delete => Ok(room.delete(id)?.map(|change| change.to_string())),
+        Deed::Done => update(CardChange { is_reminder_done: Some(true), ..CardChange::default() }),
+        Deed::Color(color) => {
+            update(CardChange { color: Some(color.parse()?), ..CardChange::default() })
+        }
+        Deed::Tick(tick) => update(CardChange { tick: Some(tick), ..CardChange::default() }),
+        Deed::Move(place) => room.arrange(id, &place).map(|()| None),
+        Deed::RemovePicture(n) => {
+            let mut images = room.get(id)?.images.unwrap_or_default();
+            if n >= images.len() {
+                return Err(Error::invalid_params(
+                    "this picture is not there any more; reload the page",
+                ));
+            }
+            images.remove(n);
+            let images = Some((!images.is_empty()).then_some(images));
+            update(CardChange { images, ..CardChange::default() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_button_says_what_it_does() {
+        assert_eq!(Deed::read("pin").unwrap(), Deed::Pin);
+        let tick = Tick { id: "a b".into(), checked: true };
+        assert_eq!(Deed::read("tick a b").unwrap(), Deed::Tick(tick));
+        assert_eq!(Deed::read("before x").unwrap(), Deed::Move(Place::Before("x".into())));
+        for bad in ["", "explode", "unpicture -1", "unpicture"] {
+            assert!(Deed::read(bad).is_err(), "{bad}");
+        }
+    }
+}
