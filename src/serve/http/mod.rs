@@ -62,6 +62,8 @@ pub(super) struct Site {
     streamable: StreamableHttpService<Handler, Sessions>,
     sessions: Arc<Sessions>,
     sse: Arc<sse::Streams>,
+    /// Imports that were begun in a browser.
+    pub(super) imports: Arc<super::web::bookmarks::Jobs>,
     oauth: Arc<oauth::State>,
     /// Requests answered since the start.
     answered: Arc<AtomicU64>,
@@ -97,6 +99,7 @@ impl Site {
             streamable,
             sessions,
             sse: Arc::default(),
+            imports: Arc::default(),
             oauth: Arc::default(),
             answered: Arc::default(),
             closing,

@@ -109,3 +109,16 @@ pub async fn file(Path(name): Path<String>, uri: Uri, headers: HeaderMap) -> Res
     }
     response
 }
+
+/// `GET /manifest.webmanifest`: what a phone needs to install the pages and share to them.
+pub async fn manifest() -> Response {
+    (
+        [
+            (header::CONTENT_TYPE, "application/manifest+json"),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::CACHE_CONTROL, "public, max-age=3600"),
+        ],
+        include_str!("../../../assets/web/manifest.webmanifest"),
+    )
+        .into_response()
+}

@@ -9,6 +9,7 @@ mod age;
 mod answer;
 mod asked;
 mod assets;
+pub mod bookmarks;
 mod browse;
 mod cards;
 pub mod errors;
@@ -16,11 +17,14 @@ mod form;
 mod front;
 mod hits;
 mod note;
+mod plot;
+mod prompts;
 mod public;
 mod recent;
 mod setup;
 mod shell;
 mod sign_in;
+mod spool;
 mod theme;
 mod top_up;
 mod upload;
@@ -62,7 +66,9 @@ pub(super) fn pages() -> Router<Site> {
         .route("/undo", post(note::history::undo))
         .route("/theme", post(theme::set))
         .route("/market/topup", get(top_up::show).post(top_up::begin))
+        .merge(bookmarks::pages())
         .merge(cards::pages())
+        .merge(prompts::pages())
         .fallback(note::by_path)
 }
 
@@ -71,6 +77,7 @@ pub(super) fn open() -> Router<Site> {
     Router::new()
         .route("/_system/web/{name}", get(assets::file))
         .route("/robots.txt", get(public::robots))
+        .route("/manifest.webmanifest", get(assets::manifest))
         .route("/sign-in", get(sign_in::show).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
         .route("/setup", get(setup::show).post(setup::make))

@@ -1,3 +1,4 @@
+mod series;
 mod write;
 
 use std::collections::HashMap;
@@ -8,9 +9,9 @@ use sha2::{Digest, Sha256};
 use self::write::{file, put_one, put_state, remove, revision};
 use super::Sqlite;
 use crate::{
-    domain::{Bookmark, Error, Pid, Result, bookmark},
+    domain::{Bookmark, Error, Pid, Result, Timestamp, bookmark},
     store::{
-        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Tally, Window},
+        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Series, Tally, Window},
         revisions::NewChange,
     },
 };
@@ -112,6 +113,10 @@ impl Bookmarks for Sqlite {
 
     fn count(&self, window: &Window) -> Result<Counted> {
         self.read(|db| count(db, window))
+    }
+
+    fn series(&self, bounds: &[Timestamp], category: Option<&str>) -> Result<Series> {
+        self.read(|db| series::count(db, bounds, category))
     }
 
     fn notable(&self, window: &Window, limit: usize) -> Result<Vec<(Pid, Bookmark)>> {
@@ -328,6 +333,28 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&dir.path().join("notewell.db")).unwrap();
         (dir, store)
+    }
+
+    #[test]
+    fn counts_over_time_join_the_forms_of_a_word() {
+        let (_dir, store) = open();
+        let day = |n| Timestamp(0).plus_days(n);
+        let mut batch = vec![
+            filed(Some("a"), "", 0, &[("rust", "Rust")]),
+            filed(Some("b"), "", 1, &[("rust", "rust"), ("сад", "сад")]),
+            filed(Some("c"), "", 1, &[("rust", "rust")]),
+            filed(Some("d"), "", 2, &[("сад", "сада")]),
+        ];
+        batch[0].bookmark.category = Some(Judged::by_user("Tools".to_owned()));
+        Bookmarks::put(&store, &batch, &mut change()).unwrap();
+        let bounds: Vec<Timestamp> = (0..=3).map(day).collect();
+        let series = store.series(&bounds, None).unwrap();
+        assert_eq!(series.totals, [1, 2, 1]);
+        let expected = [("сад".to_owned(), vec![0, 1, 1]), ("rust".to_owned(), vec![1, 2, 0])];
+        assert_eq!(series.topics, expected);
+        assert_eq!(series.categories, [("Tools".to_owned(), vec![1, 0, 0])]);
+        assert_eq!(store.series(&bounds, Some("tools")).unwrap().totals, [1, 0, 0]);
+        assert_eq!(store.series(&bounds[..1], None).unwrap(), Series::default());
     }
 
     #[test]

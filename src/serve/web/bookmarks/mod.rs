@@ -12,6 +12,7 @@ mod trends;
 mod view;
 
 pub use job::Jobs;
+pub use one::tags;
 
 use axum::{
     Router,

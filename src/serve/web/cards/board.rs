@@ -80,7 +80,7 @@ fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
     };
     let is_due = |card: &Card| due.iter().any(|due| due.id == card.id);
     let rest: Vec<&Card> = found.cards.iter().filter(|card| !is_due(card)).collect();
-    let movable = asked.query.is_empty() && !asked.archived && room.may_write();
+    let movable = asked.query.is_empty() && !asked.archived && room.may_arrange();
     let group = |name, cards: &[&Card], movable| -> Result<Group> {
         let mut cards: Vec<CardView> =
             cards.iter().map(|card| view(card)).collect::<Result<_>>()?;

@@ -106,13 +106,14 @@ fn page(
     draft: Draft,
     is_stale: bool,
 ) -> Result<Html> {
+    let view = CardView::of(card, visit.app(), visit.rights())?;
     let page = CardPage {
         shell: visit.shell(),
-        card: CardView::of(card, visit.app(), visit.rights())?,
+        may_write: room.may_write() && view.may_write,
+        card: view,
         draft,
         colors: Color::ALL,
         recurrences: Recurrence::ALL,
-        may_write: room.may_write(),
         pid: room.pid(&card.id)?.map(|pid| pid.to_string()),
         is_stale,
         saved: visit.value("saved").is_some(),

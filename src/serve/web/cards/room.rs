@@ -34,6 +34,11 @@ impl<'a> Room<'a> {
         self.0.rights().may(Right::Write(Kind::Card))
     }
 
+    /// Whether the caller may put cards in another order, for which others make room.
+    pub fn may_arrange(&self) -> bool {
+        self.0.rights().may(Right::WriteEvery(Kind::Card))
+    }
+
     /// Whether the caller may take changes back.
     pub fn may_undo(&self) -> bool {
         self.0.rights().may(Right::History)
@@ -49,52 +54,53 @@ impl<'a> Room<'a> {
         if self.0.app().cards.count()?.is_none() {
             return Ok(CardPage { cards: Vec::new(), next: None });
         }
-        self.0.app().cards.list(query)
+        let visible = self.0.rights().visible().clone();
+        self.0.app().cards.list(&CardQuery { visible, ..query.clone() })
     }
 
     /// Every label.
     pub fn labels(&self) -> Result<Vec<String>> {
         match self.0.app().cards.count()? {
             None => Ok(Vec::new()),
-            Some(_) => self.0.app().cards.labels(),
+            Some(_) => self.0.app().cards.labels(self.0.rights()),
         }
     }
 
     /// One card.
     pub fn get(&self, id: &str) -> Result<Card> {
-        self.0.app().cards.get(id).map(Card::with_image_links)
+        self.0.app().cards.get(id, self.0.rights()).map(Card::with_image_links)
     }
 
     /// One picture of a card.
     pub fn image(&self, id: &str, n: usize) -> Result<Image> {
-        self.0.app().cards.image(&image_link(id, n))
+        self.0.app().cards.image(&image_link(id, n), self.0.rights())
     }
 
     /// Makes a card.
     pub fn create(&self, new: NewCard) -> Result<Card> {
-        self.0.app().cards.create(new, &self.actor())
+        self.0.app().cards.create(new, self.0.rights(), &self.actor())
     }
 
     /// Changes a card.
     pub fn update(&self, id: &str, change: CardChange) -> Result<Card> {
-        self.0.app().cards.update(id, change, &self.actor())
+        self.0.app().cards.update(id, change, self.0.rights(), &self.actor())
     }
 
     /// Turns a flag of a card over.
     pub fn toggle(&self, id: &str, flag: Flag) -> Result<Card> {
-        self.0.app().cards.toggle(id, flag, &self.actor())
+        self.0.app().cards.toggle(id, flag, self.0.rights(), &self.actor())
     }
 
     /// Moves a card.
     pub fn arrange(&self, id: &str, place: &Place) -> Result<()> {
-        self.0.app().cards.arrange(id, place, &self.actor())
+        self.0.app().cards.arrange(id, place, self.0.rights(), &self.actor())
     }
 
     /// Deletes a card. Returns the change, for whoever may take it back.
     pub fn delete(&self, id: &str) -> Result<Option<ChangeId>> {
         let app = self.0.app();
         let pid = app.store.items.find(Kind::Card, id)?.map(|item| item.pid);
-        app.cards.delete(id, &self.actor())?;
+        app.cards.delete(id, self.0.rights(), &self.actor())?;
         let Some(pid) = pid.filter(|_| self.may_undo()) else { return Ok(None) };
         let last = app.store.revisions.of_item(pid, None, 1)?;
         Ok(last.first().map(|(change, _)| change.id))

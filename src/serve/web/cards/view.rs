@@ -42,6 +42,8 @@ pub struct CardView {
     pub reminder: Option<ReminderView>,
     /// The last change, as the form sends it back.
     pub updated: String,
+    /// Whether the caller may change it.
+    pub may_write: bool,
     /// The cards around it on the board, to move it past them.
     pub before: Option<String>,
     /// The card after it.
@@ -107,6 +109,7 @@ impl CardView {
                     .unwrap_or_default(),
             }),
             updated: card.updated_at.map(|moment| moment.to_string()).unwrap_or_default(),
+            may_write: rights.writes_card(card),
             before: None,
             after: None,
             id: card.id.clone(),

@@ -81,6 +81,8 @@ fn page_of_its_own(visit: &Visit, pid: Pid) -> Result<Option<String>> {
     let item = visit.app().store.items.get(pid)?.filter(|item| !item.gone);
     let may = |toolset| visit.rights().may(Right::Use(toolset));
     Ok(item.and_then(|item| match item.kind {
+        Kind::Bookmark if may(Toolset::Bookmarks) => Some(format!("/bookmarks/{pid}")),
+        Kind::Prompt => Some(format!("/prompts/of/{}", encode(&item.key))),
         Kind::Card if may(Toolset::Cards) => Some(format!("/cards/{}", encode(&item.key))),
         _ => None,
     }))

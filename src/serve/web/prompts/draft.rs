@@ -103,7 +103,9 @@ impl Draft {
             description: text("description").trim().to_owned(),
             tags: text("tags").trim().to_owned(),
             arguments: arguments.filter(|row| !row.name.is_empty()).collect(),
-            messages: messages.filter(|row| !row.text.trim().is_empty() || !row.kept.is_empty()).collect(),
+            messages: messages
+                .filter(|row| !row.text.trim().is_empty() || !row.kept.is_empty())
+                .collect(),
         }
     }
 
@@ -111,7 +113,11 @@ impl Draft {
     pub fn with_spare_rows(mut self) -> Self {
         let spare = std::iter::repeat_with(ArgumentRow::default).take(SPARE_ARGUMENTS);
         self.arguments.extend(spare);
-        self.messages.push(MessageRow { role: Role::User, text: String::new(), kept: String::new() });
+        self.messages.push(MessageRow {
+            role: Role::User,
+            text: String::new(),
+            kept: String::new(),
+        });
         self
     }
 

@@ -113,8 +113,7 @@ fn searched(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Arc<Stored>>> {
     let filters = Filters { kinds: vec![Kind::Prompt], ..Filters::default() };
-    let question =
-        Question { text: query.to_owned(), filters, limit: PAGE, ..Question::default() };
+    let question = Question { text: query.to_owned(), filters, limit: PAGE, ..Question::default() };
     let answer = visit.app().search(question, visit.rights())?.answer;
     notes.extend(answer.notes().iter().map(|note| errors::sentence(note)));
     let named = |name: &str| all.iter().find(|stored| stored.prompt.name == name).cloned();

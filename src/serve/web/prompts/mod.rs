@@ -4,10 +4,7 @@ mod draft;
 mod list;
 mod one;
 
-use axum::{
-    Router,
-    routing::get,
-};
+use axum::{Router, routing::get};
 
 use super::Visit;
 use crate::{

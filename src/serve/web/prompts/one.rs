@@ -88,7 +88,9 @@ pub async fn new(visit: Visit) -> Response {
     visit
         .run(|visit| match may_write(visit) {
             false => Ok(Reply::from(errors::forbidden(visit))),
-            true => page(visit, None, Draft::default().with_spare_rows(), State::Shown).map(Reply::from),
+            true => {
+                page(visit, None, Draft::default().with_spare_rows(), State::Shown).map(Reply::from)
+            }
         })
         .await
 }
@@ -251,17 +253,14 @@ fn texts(prompt: &Prompt) -> Vec<(&'static str, String)> {
 }
 
 fn rendered(visit: &Visit, prompt: &Prompt, draft: &Draft) -> Rendered {
-    let notes = |path: &str, heading: Option<&str>| {
-        visit.app().section_text(path, heading, visit.rights())
-    };
+    let notes =
+        |path: &str, heading: Option<&str>| visit.app().section_text(path, heading, visit.rights());
     match render(prompt, &draft.values(), &notes) {
         Ok(messages) => {
             let messages = texts(&Prompt { messages, ..prompt.clone() });
             Rendered { messages, problem: String::new() }
         }
-        Err(error) => {
-            Rendered { messages: Vec::new(), problem: errors::sentence(error.plain()) }
-        }
+        Err(error) => Rendered { messages: Vec::new(), problem: errors::sentence(error.plain()) },
     }
 }
 
@@ -284,10 +283,8 @@ fn includes(visit: &Visit, prompt: &Prompt) -> Result<Vec<Place>> {
 
 /// Notes, cards and prompts that name this prompt.
 fn uses(visit: &Visit, name: &str) -> Result<Vec<Place>> {
-    let filters = Filters {
-        kinds: vec![Kind::Page, Kind::Card, Kind::Prompt],
-        ..Filters::default()
-    };
+    let filters =
+        Filters { kinds: vec![Kind::Page, Kind::Card, Kind::Prompt], ..Filters::default() };
     let text = format!("\"{name}\"");
     let question = Question { text, filters, limit: MAX_USES + 1, ..Question::default() };
     // A name without a letter cannot be searched for.
