@@ -42,10 +42,9 @@ impl App {
         Ok((token, secret))
     }
 
-    /// The valid token with this secret. An unknown, expired or revoked one is `None`.
-    pub fn token_of(&self, secret: &str) -> Result<Option<Credential>> {
-        let found = self.store.tokens.find(&hash(secret))?;
-        Ok(found.filter(|found| found.token.is_valid(Timestamp::now())))
+    /// The token that was issued with this secret, valid or not.
+    pub fn token_issued(&self, secret: &str) -> Result<Option<Credential>> {
+        self.store.tokens.find(&hash(secret))
     }
 
     /// Which of these tokens are valid now.

@@ -442,6 +442,15 @@ fn guessing_tokens_gets_slower_and_a_right_one_still_works() {
     assert_eq!(list_tools(&server, "/mcp", &tokens.access).status, 200);
     assert_eq!(list_tools(&server, "/mcp", &owner).status, 200);
     assert_eq!(asking.refresh(&server, &tokens.refresh).status, 200);
+    // A client whose token has ended is no guesser: it has to see the 401 to refresh.
+    database(&home)
+        .execute("UPDATE tokens SET expires = 1 WHERE connection IS NOT NULL", [])
+        .unwrap();
+    for _ in 0..3 {
+        let answer = list_tools(&server, "/mcp", &tokens.access);
+        assert_eq!(answer.status, 401);
+        assert!(answer.headers["www-authenticate"].contains("resource_metadata"));
+    }
 }
 
 fn opened_session(server: &Server, path: &str, token: &str) -> String {

@@ -14,8 +14,9 @@ use super::{Site, connections::Connection, help, hold, oauth, origin, refuse};
 use crate::{
     app::App,
     config::Anonymous,
-    domain::{Author, Caller, Code, Error, Result, Toolsets},
+    domain::{Author, Caller, Code, Error, Result, Timestamp, Toolsets},
     serve::mcp::{Identity, Link},
+    store::tokens::Credential,
 };
 
 /// The address that always asks for a token.
@@ -81,10 +82,15 @@ pub async fn by_token(site: &Site, head: Head<'_>) -> std::result::Result<Link, 
     let store = app.clone();
     // The store blocks.
     let checked = tokio::task::spawn_blocking(move || {
-        let found = secret.map(|secret| store.token_of(&secret)).transpose()?.flatten();
-        let is_for_here = |audience: &String| *audience == here;
-        match found.filter(|found| found.token.audience.as_ref().is_none_or(is_for_here)) {
-            Some(credential) => Ok(Some(credential)),
+        let is_for_here = |found: &Credential| {
+            found.token.audience.as_ref().is_none_or(|audience| *audience == here)
+        };
+        match secret.map(|secret| store.token_issued(&secret)).transpose()?.flatten() {
+            Some(found) if found.token.is_valid(Timestamp::now()) && is_for_here(&found) => {
+                Ok(Some(found))
+            }
+            // A token that has ended, or is for elsewhere, is no guess.
+            Some(_) => Ok(None),
             // Who guesses has to wait. A right token is never refused.
             None => {
                 store.token_failed(from);

@@ -42,6 +42,7 @@ pub struct Html {
     audience: Audience,
     kind: &'static str,
     form_action: Option<String>,
+    is_entrance: bool,
 }
 
 impl Html {
@@ -49,13 +50,20 @@ impl Html {
     pub fn of(template: &impl Template, audience: Audience) -> Result<Self> {
         let body = template.render().doing("render a page")?;
         let kind = "text/html; charset=utf-8";
-        Ok(Self { body, status: StatusCode::OK, audience, kind, form_action: None })
+        Ok(Self {
+            body,
+            status: StatusCode::OK,
+            audience,
+            kind,
+            form_action: None,
+            is_entrance: false,
+        })
     }
 
     /// A plain text.
     pub fn plain(body: String, audience: Audience) -> Self {
         let kind = "text/plain; charset=utf-8";
-        Self { body, status: StatusCode::OK, audience, kind, form_action: None }
+        Self { body, status: StatusCode::OK, audience, kind, form_action: None, is_entrance: false }
     }
 
     /// The same page with another status.
@@ -73,6 +81,13 @@ impl Html {
     /// Lets the page's forms end, through a redirect, at this origin.
     pub fn posting_to(mut self, origin: &str) -> Self {
         self.form_action = Some(origin.to_owned());
+        self
+    }
+
+    /// Marks a page on the way in. A client may open it in a window of its own, which must stay
+    /// connected to the client; and browsers name our Origin with its forms on plain http too.
+    pub fn as_entrance(mut self) -> Self {
+        self.is_entrance = true;
         self
     }
 
@@ -99,12 +114,16 @@ impl Html {
             (false, true) => (self.status, Body::from(packed)),
             (false, false) => (self.status, Body::from(self.body)),
         };
+        let (opener, referrer) = match self.is_entrance {
+            true => ("unsafe-none", "same-origin"),
+            false => ("same-origin", "no-referrer"),
+        };
         let mut response = (
             status,
             [
                 (header::CONTENT_TYPE, self.kind),
                 (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-                (header::REFERRER_POLICY, "no-referrer"),
+                (header::REFERRER_POLICY, referrer),
                 (header::CACHE_CONTROL, keep),
                 (header::VARY, "Cookie, Authorization, Accept-Encoding"),
             ],
@@ -112,7 +131,7 @@ impl Html {
         )
             .into_response();
         let headers = response.headers_mut();
-        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+        headers.insert("cross-origin-opener-policy", HeaderValue::from_static(opener));
         headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
         // An origin that no header can carry is one that no form may post to.
         let policy =

@@ -43,7 +43,8 @@ struct Fields {
 fn page(visit: &Visit, fields: Fields, problem: String) -> Result<Html> {
     let shell = Shell { search: false, ..visit.shell() };
     let Fields { code, name, display_name } = fields;
-    Html::of(&SetUp { shell, code, name, display_name, problem }, Audience::Caller)
+    let page = SetUp { shell, code, name, display_name, problem };
+    Html::of(&page, Audience::Caller).map(Html::as_entrance)
 }
 
 /// `POST /setup`.

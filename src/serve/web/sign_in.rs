@@ -38,7 +38,8 @@ pub async fn show(visit: Visit) -> Response {
 fn page(visit: &Visit, next: String, name: String, problem: String) -> Result<Html> {
     let shell = Shell { search: false, ..visit.shell() };
     let is_new = !visit.app().has_owner()?;
-    Html::of(&SignIn { shell, next, name, problem, is_new }, Audience::Caller)
+    let page = SignIn { shell, next, name, problem, is_new };
+    Html::of(&page, Audience::Caller).map(Html::as_entrance)
 }
 
 /// `POST /sign-in`.

@@ -8,8 +8,9 @@ use crate::{
     },
 };
 
-/// How long a spent code is remembered, so that its second use is seen.
-const SPENT_CODE_MS: i64 = 24 * 60 * 60 * 1000;
+/// How long codes and access tokens are remembered after their end: a code that is used twice is
+/// noticed, and an old token is not taken for a guess.
+const ENDED_MS: i64 = 24 * 60 * 60 * 1000;
 /// How long a revoked connection is remembered.
 const REVOKED_CONNECTION_MS: i64 = 90 * 24 * 60 * 60 * 1000;
 
@@ -253,10 +254,9 @@ impl OAuth for Sqlite {
             rows += tx.execute("DELETE FROM refresh_tokens WHERE expires <= ?1", [now.0])?;
             rows += tx.execute(
                 "DELETE FROM tokens WHERE connection IS NOT NULL AND expires <= ?1",
-                [now.0],
+                [now.0 - ENDED_MS],
             )?;
-            rows +=
-                tx.execute("DELETE FROM oauth_codes WHERE expires <= ?1", [now.0 - SPENT_CODE_MS])?;
+            rows += tx.execute("DELETE FROM oauth_codes WHERE expires <= ?1", [now.0 - ENDED_MS])?;
             rows += tx.execute(
                 "DELETE FROM oauth_clients WHERE used IS NULL AND created <= ?1",
                 [now.0 - UNUSED_CLIENT_MS],

@@ -167,9 +167,9 @@ fn consent(visit: &Visit, asked: &Asked, signed_in: &SignedIn, request: &str) ->
         request: request.to_owned(),
         redirect_uri,
     };
-    let html = Html::of(&page, Audience::Caller)?;
-    Ok(match redirect::policy_source(&asked.answer_to.redirect_uri) {
-        Some(source) => html.posting_to(&source),
+    let html = Html::of(&page, Audience::Caller)?.as_entrance();
+    Ok(match redirect::policy_sources(&asked.answer_to.redirect_uri) {
+        Some(sources) => html.posting_to(&sources),
         None => html,
     })
 }

@@ -88,15 +88,23 @@ pub fn place(uri: &str) -> String {
     }
 }
 
-/// The source that a page's policy names to let a form end there.
-pub fn policy_source(uri: &str) -> Option<String> {
+/// The sources that a page's policy names to let a form end there. Browsers hold every redirect of
+/// a form against them: a site may hand the answer on to a program of the user's, or to another name
+/// of its own.
+pub fn policy_sources(uri: &str) -> Option<String> {
     let url = Url::parse(uri).ok()?;
-    match (url.scheme(), url.host()) {
+    Some(match (url.scheme(), url.host()) {
         // A policy cannot name an IPv6 address.
-        ("http", Some(Host::Ipv6(_))) => Some("http:".to_owned()),
-        ("http" | "https", _) => Some(url.origin().ascii_serialization()),
-        (scheme, _) => Some(format!("{scheme}:")),
-    }
+        ("http", Some(Host::Ipv6(_))) => "http:".to_owned(),
+        ("http", _) => url.origin().ascii_serialization(),
+        ("https", _) => {
+            let programs: Vec<String> =
+                KNOWN_SCHEMES.iter().map(|scheme| format!("{scheme}:")).collect();
+            let origin = url.origin().ascii_serialization();
+            format!("{origin} https: http://localhost:* http://127.0.0.1:* {}", programs.join(" "))
+        }
+        (scheme, _) => format!("{scheme}:"),
+    })
 }
 
 /// The address with these parameters added to its query.
@@ -182,10 +190,11 @@ mod tests {
 
     #[test]
     fn a_policy_names_where_a_form_may_end() {
-        assert_eq!(policy_source("https://a.example/cb").as_deref(), Some("https://a.example"));
-        assert_eq!(policy_source("http://localhost:5/cb").as_deref(), Some("http://localhost:5"));
-        assert_eq!(policy_source("http://[::1]:5/cb").as_deref(), Some("http:"));
-        assert_eq!(policy_source("cursor://x/y").as_deref(), Some("cursor:"));
+        let hosted = policy_sources("https://vscode.dev/redirect").unwrap();
+        assert!(hosted.starts_with("https://vscode.dev https: ") && hosted.contains(" vscode: "));
+        assert_eq!(policy_sources("http://localhost:5/cb").as_deref(), Some("http://localhost:5"));
+        assert_eq!(policy_sources("http://[::1]:5/cb").as_deref(), Some("http:"));
+        assert_eq!(policy_sources("cursor://x/y").as_deref(), Some("cursor:"));
         assert_eq!(
             with_query("https://a.example/?x=1", &[("a", "b c")]),
             "https://a.example/?x=1&a=b+c"
