@@ -194,6 +194,12 @@ impl Config {
             let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());
             self.server.allowed_hosts.extend(hosts.map(String::from));
         }
+        if let Some(proxies) = env_text("NOTEWELL_TRUSTED_PROXIES") {
+            let proxies = proxies.split(',').map(str::trim).filter(|proxy| !proxy.is_empty());
+            for proxy in proxies {
+                self.server.trusted_proxies.push(proxy.parse()?);
+            }
+        }
         if let Some(url) = env_text("NOTEWELL_PUBLIC_URL") {
             self.server.public_url = url;
         }

@@ -57,6 +57,9 @@ fn one_caller_behind_a_trusted_proxy_does_not_brake_the_others() {
 #[test]
 fn a_wrong_network_is_named() {
     let home = Home::new();
+    let mut command = home.command(&["status"]);
+    let output = command.env("NOTEWELL_TRUSTED_PROXIES", "10.0.0.1, 10.0.0.0/99").output().unwrap();
+    assert!(String::from_utf8(output.stderr).unwrap().contains("`10.0.0.0/99` is not"));
     let config = home.dir.path().join("proxy.toml");
     put(&config, "[server]\ntrusted_proxies = [\"localhost\"]\n");
     let (ok, _, err) = home.run(&["status", "--config", config.to_str().unwrap()]);

@@ -4,8 +4,8 @@ use super::{super::App, Actor};
 use crate::{
     domain::{
         Author, Error, Result,
-        author::fold,
         user::{Extent, Grant},
+        visible::fold_label,
     },
     store::users::{Account, GrantRow},
 };
@@ -37,7 +37,7 @@ impl App {
 
     /// The items with a label, as a part to grant.
     pub fn label_extent(&self, label: &str) -> Result<Extent> {
-        let label = fold(label.trim().trim_start_matches('#'));
+        let label = fold_label(label);
         match label.is_empty() {
             true => Err(Error::invalid_params("the label is empty")),
             false => Ok(Extent::Label(label)),
@@ -81,7 +81,7 @@ impl App {
             }
         }
         if let Extent::Label(label) = extent
-            && self.cards.labels(&self.owner())?.iter().any(|own| fold(own) == *label)
+            && self.cards.labels(&self.owner())?.iter().any(|own| fold_label(own) == *label)
         {
             return Ok(None);
         }
