@@ -17,6 +17,7 @@ mod looks;
 pub mod market;
 pub mod methods;
 pub mod notes;
+pub mod offers;
 pub mod oss;
 pub mod page;
 pub mod places;
@@ -105,6 +106,8 @@ pub struct App {
     built_in_tools: Vec<&'static str>,
     /// What was made of the library as of a change, until the next one.
     glances: Glances,
+    /// The vectors of what is offered.
+    offer_vectors: offers::OfferVectors,
     known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
     /// The methods and the number of pages that connections were told of.
     told: Mutex<(Vec<String>, u64)>,
@@ -165,6 +168,7 @@ impl App {
             bases: edit::Bases::default(),
             built_in_tools,
             glances: Glances::default(),
+            offer_vectors: offers::OfferVectors::default(),
             known_methods: Mutex::default(),
             told: Mutex::default(),
             prompts_seen: Mutex::default(),

@@ -80,19 +80,29 @@ fn dispatch(cx: &Cx<'_>, name: &str, arguments: Value) -> (&'static str, Result<
     let Some(entry) = TABLE.iter().find(|entry| entry.name == name) else {
         return ("method", run_method(cx, name, arguments));
     };
-    if !may_use(entry, cx.rights) {
-        return (entry.name, Err(no_such_tool(name)));
+    match may_use(cx.app, entry, cx.rights) {
+        Ok(true) => {}
+        Ok(false) => return (entry.name, Err(no_such_tool(name))),
+        Err(error) => return (entry.name, Err(error)),
     }
     (entry.name, prepare(entry, arguments).and_then(|arguments| (entry.run)(arguments, cx)))
 }
 
 /// The names of the built-in tools that a caller may use, in the order of the table.
-pub fn built_in(rights: &Rights) -> Vec<&'static str> {
-    TABLE.iter().filter(|entry| may_use(entry, rights)).map(|entry| entry.name).collect()
+pub fn built_in(app: &App, rights: &Rights) -> Result<Vec<&'static str>> {
+    let mut names = Vec::new();
+    for entry in TABLE {
+        if may_use(app, entry, rights)? {
+            names.push(entry.name);
+        }
+    }
+    Ok(names)
 }
 
-pub(super) fn may_use(entry: &Entry, rights: &Rights) -> bool {
-    rights.may(Right::Use(entry.toolset)) && rights.may(entry.right)
+/// Whether a tool is there for a caller. A market without an offer has no tool.
+pub(super) fn may_use(app: &App, entry: &Entry, rights: &Rights) -> Result<bool> {
+    let may = rights.may(Right::Use(entry.toolset)) && rights.may(entry.right);
+    Ok(may && (entry.toolset != Toolset::Market || app.has_offers(rights)?))
 }
 
 /// A page that is a tool: its text, rendered.

@@ -68,9 +68,17 @@ impl fmt::Display for ListedPrice {
 
 /// Every tool that this caller may use, the built-in ones in the order of the table.
 pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
-    let built_in = TABLE.iter().filter(|entry| may_use(entry, rights)).map(|entry| {
+    // Methods, and what they make of the market, come with the first look at the vaults.
+    if [Toolset::Vault, Toolset::Market].iter().any(|set| rights.may(Right::Use(*set))) {
+        app.await_first_look();
+    }
+    let mut listed: Vec<Listed> = Vec::new();
+    for entry in TABLE {
+        if !may_use(app, entry, rights)? {
+            continue;
+        }
         let schemas = entry.schemas();
-        Listed {
+        listed.push(Listed {
             name: entry.name.into(),
             title: entry.title.into(),
             input: schemas.input.clone(),
@@ -78,11 +86,9 @@ pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
             output: Some(schemas.output.clone()),
             effect: entry.effect,
             price: None,
-        }
-    });
-    let mut listed: Vec<Listed> = built_in.collect();
+        });
+    }
     if rights.may(Right::Use(Toolset::Vault)) {
-        app.await_first_look();
         let methods = app.methods(rights)?;
         let tools = methods.into_iter().filter(|method| !method.is_initialize());
         listed.extend(tools.map(|method| {

@@ -13,6 +13,7 @@ mod bookmarks;
 mod cards;
 mod door;
 mod listing;
+mod market;
 mod oss;
 mod paid;
 mod prompts;
@@ -194,6 +195,7 @@ pub const TABLE: &[Entry] = &[
     entry::<bookmarks::trends::TrendsTool>(),
     entry::<bookmarks::add::AddBookmark>(),
     entry::<oss::oss_report::OssReport>(),
+    entry::<market::search_marketplace::SearchMarketplace>(),
 ];
 
 /// Names that no page can take for its own.

@@ -14,7 +14,7 @@ use crate::{
         market::{Charge, PaidCall},
         methods::{Method, Ready},
     },
-    domain::{Error, Pid, Price, Result},
+    domain::{Code, Error, Pid, Price, Result},
     store::usage::Outcome,
     vault,
 };
@@ -85,7 +85,8 @@ pub(super) fn run(
         key: cx.payment.key,
         payment: cx.payment.x402,
         request: cx.payment.request,
-    })?;
+    });
+    let charge = charge.map_err(|error| with_price(error, method, price, cx))?;
     let rendered = cx.app.render_method(method, ready, arguments, cx.rights).and_then(|text| {
         // Who is not there any more, or was told that it took too long, is not charged.
         cx.patience.check()?;
@@ -111,9 +112,18 @@ pub(super) fn run(
         }
         // Who owns it reads it, whether or not that can be counted.
         Err(error) if is_own => tracing::warn!(?error, "could not record a call"),
-        Err(error) => return Err(error),
+        Err(error) => return Err(with_price(error, method, price, cx)),
     }
     Ok(output)
+}
+
+/// A payment that was refused, with what there is to pay.
+fn with_price(error: Error, method: &Method, price: Price, cx: &Cx<'_>) -> Error {
+    if error.code != Code::Payment || error.data.is_some() {
+        return error;
+    }
+    let currency = cx.app.market().currency();
+    error.with_data(json!({ "method": method.name, "price": price, "currency": currency }))
 }
 
 /// A call is charged at most what its connection was shown.

@@ -32,8 +32,10 @@ pub fn page(vault: &str, path: &VaultPath, text: &str) -> (Page, Note) {
         problems: front.problems.clone(),
     };
     if page.is_priced() {
-        // Calls are sold, and the text is what is sold.
+        // Calls are sold, and the text is what is sold: no heading and no tag of it is shown.
         (page.free, page.members) = (false, false);
+        page.title = front.title.clone().unwrap_or_else(|| path.stem().to_owned());
+        page.labels = front.labels.clone();
     }
     (page, note)
 }
@@ -53,8 +55,9 @@ mod tests {
         assert!(!hidden.searchable);
         let (silent, _) = page("v", &path, "---\nsearch: false\n---\nx");
         assert!(!silent.searchable);
-        let sold = "---\nfree: true\naccess: members\nmcp_method: m\nprice: 0.1\n---\nx";
+        let sold = "---\nfree: true\naccess: members\nmcp_method: m\nprice: 0.1\ntags: [a]\n---\n# Секрет\n\n#secret";
         let (sold, _) = page("v", &path, sold);
+        assert_eq!((sold.title.as_str(), sold.labels.len()), ("Май", 1));
         assert!(sold.is_priced() && !sold.free && !sold.members);
         assert_eq!(sold.price().unwrap().to_string(), "0.10");
         let (unread, _) = page("v", &path, "---\nfree: true\nmcp_method: m\nprice: dear\n---\nx");

@@ -47,6 +47,7 @@ mod init;
 mod interrupt;
 mod llm;
 mod market_stripe;
+mod marketplace;
 mod moves;
 mod navigation;
 mod oauth;

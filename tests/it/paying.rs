@@ -18,10 +18,10 @@ const COMMON: &str = "/_system/mcp";
 const REVIEW: &str = "---\ntitle: Code review\nmcp_method: code-review\nprice: 0.10\n---\nThe quokka checklist for {{code}}.\n";
 
 /// The shop's books, as another process sees them.
-struct Books(Store);
+pub struct Books(Store);
 
 impl Books {
-    fn of(shop: &Shop) -> Self {
+    pub fn of(shop: &Shop) -> Self {
         let limits = StoreLimits { text_bytes: 1 << 20, readers: 1 };
         Self(store::open(&StoreUrl::from(shop.home.data().as_path()), limits).unwrap())
     }
@@ -30,13 +30,13 @@ impl Books {
         Market::open(Config::default().into(), &self.0).unwrap()
     }
 
-    fn credit(&self, user: &str, amount: &str) {
+    pub fn credit(&self, user: &str, amount: &str) {
         let id = self.0.users.find(&UserName::new(user).unwrap()).unwrap().unwrap().id;
         let amount = Money::parse(amount).unwrap();
         self.market().top_up(id, amount, Outside::Manual, &format!("{user}{amount}"), "").unwrap();
     }
 
-    fn balance(&self, user: &str) -> String {
+    pub fn balance(&self, user: &str) -> String {
         let id = self.0.users.find(&UserName::new(user).unwrap()).unwrap().unwrap().id;
         self.market().balance(id).unwrap().to_string()
     }

@@ -120,7 +120,7 @@ impl Hub {
 
     fn read_lists(&self, link: &Link) -> Result<Lists> {
         let rights = self.app.renewed(&link.rights)?;
-        let audience = (rights.visible().clone(), tools::built_in(&rights));
+        let audience = (rights.visible().clone(), tools::built_in(&self.app, &rights)?);
         let head = self.app.store.items.head()?;
         let mut known = lock(&self.lists);
         if let Some((_, _, lists)) =

@@ -1,0 +1,3 @@
+//! The market: methods of all authors.
+
+pub mod search_marketplace;
