@@ -121,18 +121,14 @@ fn a_result_says_what_a_buyer_needs() {
 fn a_search_is_narrowed_by_price_author_and_page() {
     let shop = shop("");
     let server = shop.serve();
-    let all = "review договор 旅行計画 soup";
+    let all = "a soup or a review";
     let found = |more: Value| {
         let mut arguments = json!({ "query": all });
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         find(&server, None, arguments)
     };
-    let mut cheap = names(&found(json!({ "max_price": 0.1 })))
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>();
-    cheap.sort();
-    assert!(!cheap.contains(&"contract".to_owned()), "{cheap:?}");
+    assert_eq!(names(&found(json!({ "max_price": 0.1 }))).len(), 2);
+    assert_eq!(names(&found(json!({ "max_price": 0.099999 }))), ["soup"]);
     assert_eq!(names(&found(json!({ "max_price": 0 }))), ["soup"]);
     assert_eq!(names(&found(json!({ "author": "@Anna" }))), ["soup"]);
     assert_eq!(found(json!({ "author": "nobody" }))["totalMatches"], 0);
@@ -148,7 +144,7 @@ fn a_search_is_narrowed_by_price_author_and_page() {
     }
     seen.sort();
     seen.dedup();
-    assert_eq!(seen.len() as u64, total);
+    assert_eq!((seen.len() as u64, total), (2, 2));
     for (arguments, why) in [
         (json!({}), "query"),
         (json!({ "query": " " }), "query"),
