@@ -11,6 +11,7 @@ mod corpus;
 mod editing;
 mod embedding;
 mod load;
+mod paying;
 mod process;
 mod prompts;
 pub mod report;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub load: Option<u64>,
     /// Whether to measure what a token and a sign-in cost.
     pub tokens: bool,
+    /// Whether to measure what a price adds to a call.
+    pub market: bool,
     /// Seed of the generated words, documents and questions.
     pub seed: u64,
     /// Where the index of `chunks` is kept for the next run.
@@ -84,6 +87,9 @@ impl Plan {
         }
         if self.tokens {
             reports.push(tokens::run(progress, &self.throwaway()?)?);
+        }
+        if self.market {
+            reports.push(paying::run(progress, &self.throwaway()?)?);
         }
         if reports.is_empty() {
             reports.push(start::run(self.seed, progress, &self.throwaway()?)?);

@@ -34,6 +34,9 @@ pub struct Bench {
     /// Requests with a token beside requests without one, and signing in
     #[arg(long)]
     tokens: bool,
+    /// A paid call beside the same call unpaid
+    #[arg(long)]
+    market: bool,
     /// What words, documents and questions are made from
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
@@ -57,6 +60,7 @@ impl Bench {
             embed: self.embed,
             load: self.load,
             tokens: self.tokens,
+            market: self.market,
             seed: self.seed,
             keep: self.keep,
             data: common.data.clone(),

@@ -132,7 +132,8 @@ pub trait Usage: Send + Sync {
     /// What each method of an author earned from `from` on and before `until`, by method.
     fn earnings(&self, author: UserId, from: Timestamp, until: Timestamp) -> Result<Vec<Earning>>;
 
-    /// How often the methods of these pages were called since a moment.
+    /// How often the methods of these pages were called since a moment, by others than their author
+    /// and the owner.
     fn popularity(&self, pages: &[Pid], since: Timestamp) -> Result<HashMap<Pid, Popularity>>;
 
     /// How many trial calls of each page a user made, those under way included.

@@ -46,8 +46,13 @@ mod imports;
 mod init;
 mod interrupt;
 mod llm;
+mod market_books;
+#[cfg(unix)]
+mod market_kills;
+mod market_race;
 mod market_stripe;
 mod marketplace;
+mod market_x402;
 mod moves;
 mod navigation;
 mod oauth;

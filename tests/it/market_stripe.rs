@@ -104,7 +104,7 @@ fn only_a_signed_in_page_of_ours_begins_a_payment() {
         ("Cookie", cookie.as_str()),
     ];
     let foreign = server.send("POST", "/market/topup", &headers, b"amount=10");
-    assert_eq!(foreign.status, 400, "{}", foreign.body);
+    assert_eq!(foreign.status, 403, "{}", foreign.body);
     for bad in ["4.99", "500.01", "-10", "1e3", "ten", "", "10.001", "5.005"] {
         let answer = post(&server, "/market/topup", &cookie, &format!("amount={bad}"));
         assert_eq!(answer.status, 400, "{bad}");

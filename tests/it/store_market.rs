@@ -325,7 +325,7 @@ fn usage_is_listed_and_summed_up() {
         assert!(usage.earnings(ANN, Timestamp(0), tomorrow).unwrap().is_empty());
         let popularity = usage.popularity(&[PAGE, Pid(8)], Timestamp(0)).unwrap();
         assert_eq!(popularity.len(), 1);
-        assert_eq!((popularity[&PAGE].calls, popularity[&PAGE].answered), (4, 3));
+        assert_eq!((popularity[&PAGE].calls, popularity[&PAGE].answered), (3, 2));
     });
 }
 

@@ -4,6 +4,8 @@
 mod holds;
 mod processes;
 mod proof;
+#[cfg(test)]
+mod tests;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, types::Type};
 

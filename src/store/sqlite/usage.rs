@@ -86,7 +86,8 @@ impl Usage for Sqlite {
         self.read(|db| {
             db.prepare_cached(&format!(
                 "SELECT u.page, count(*), sum({answered}) FROM json_each(?1) wanted
-                 JOIN usage u ON u.page = wanted.value AND u.at >= ?2 GROUP BY u.page"
+                 JOIN usage u ON u.page = wanted.value AND u.at >= ?2
+                 WHERE u.outcome NOT IN ('owner', 'author') GROUP BY u.page"
             ))?
             .query_map(params![numbers(pages), since.0], |row| {
                 Ok((

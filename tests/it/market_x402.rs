@@ -1,0 +1,299 @@
+//! Calls that bring their own payment: a facilitator of the test's own checks every field, well and
+//! badly behaved.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread::spawn,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    sold::{Shop, ask},
+    support::Server,
+};
+
+const PAY_TO: &str = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
+const METHOD: &str =
+    "---\ntitle: Review\nmcp_method: review\nprice: 0.01\n---\nThe quokka list for {{code}}.\n";
+
+/// What a facilitator answers to a settlement.
+#[derive(Clone)]
+enum Settles {
+    Well,
+    Refuses,
+    Breaks,
+    Babbles,
+}
+
+#[derive(Default)]
+struct State {
+    /// Paths in the order in which they were asked.
+    asked: Vec<String>,
+    faults: Vec<String>,
+    invalid: Option<String>,
+    settles: Vec<Settles>,
+}
+
+struct Facilitator {
+    url: String,
+    state: Arc<Mutex<State>>,
+}
+
+impl Facilitator {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state: Arc<Mutex<State>> = Arc::default();
+        let own = state.clone();
+        spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                answer(stream, &own);
+            }
+        });
+        Self { url, state }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().unwrap().asked)
+    }
+
+    fn settle(&self, how: Settles) {
+        self.state.lock().unwrap().settles.push(how);
+    }
+
+    fn is_content(&self) {
+        assert_eq!(self.state.lock().unwrap().faults, [""; 0]);
+    }
+}
+
+fn requirements() -> Value {
+    json!({
+        "scheme": "exact", "network": "eip155:8453", "amount": "10000",
+        "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "payTo": PAY_TO,
+        "maxTimeoutSeconds": 60, "extra": { "name": "USDC", "version": "2" },
+    })
+}
+
+/// A payment as a wallet signs it.
+fn payment(nonce: &str) -> Value {
+    json!({
+        "x402Version": 2,
+        "resource": { "url": "http://127.0.0.1/_system/mcp" },
+        "accepted": requirements(),
+        "payload": {
+            "signature": "0x2d6a7588d6acca505cbf0d9a4a227e0c52c6c34008c8e8986a1283259764173608a2",
+            "authorization": {
+                "from": "0x857b06519E91e3A54538791bDbb0E22373e36b66", "to": PAY_TO,
+                "value": "10000", "validAfter": "0", "validBefore": "9999999999", "nonce": nonce,
+            },
+        },
+    })
+}
+
+fn answer(mut stream: TcpStream, state: &Mutex<State>) {
+    let Some((head, body)) = receive(&stream) else { return };
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut state = state.lock().unwrap();
+    state.asked.push(path.clone());
+    if let Some(fault) = fault(&head, &body) {
+        state.faults.push(fault);
+    }
+    let payer = &body["paymentPayload"]["payload"]["authorization"]["from"];
+    let (status, text) = match path.as_str() {
+        "/verify" => match &state.invalid {
+            None => ("200 OK", json!({ "isValid": true, "payer": payer }).to_string()),
+            Some(why) => {
+                ("200 OK", json!({ "isValid": false, "invalidReason": why }).to_string())
+            }
+        },
+        "/settle" => match state.settles.pop().unwrap_or(Settles::Well) {
+            Settles::Well => (
+                "200 OK",
+                json!({ "success": true, "transaction": "0xabc", "network": "eip155:8453", "payer": payer })
+                    .to_string(),
+            ),
+            Settles::Refuses => (
+                "200 OK",
+                json!({ "success": false, "errorReason": "insufficient_funds", "transaction": "",
+                    "network": "eip155:8453" })
+                .to_string(),
+            ),
+            Settles::Breaks => ("500 Oops", "{}".to_owned()),
+            Settles::Babbles => ("200 OK", "hello".to_owned()),
+        },
+        _ => ("404 Not Found", String::new()),
+    };
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{text}",
+        text.len()
+    );
+}
+
+/// What is wrong with a request.
+fn fault(head: &str, body: &Value) -> Option<String> {
+    let lower = head.to_lowercase();
+    if !head.starts_with("POST /verify HTTP/1.1") && !head.starts_with("POST /settle HTTP/1.1") {
+        return Some(format!("unknown request: {head}"));
+    }
+    if !lower.contains("content-type: application/json") {
+        return Some("not JSON".into());
+    }
+    let names: Vec<&String> = body.as_object()?.keys().collect();
+    if names != ["x402Version", "paymentPayload", "paymentRequirements"] {
+        return Some(format!("fields: {names:?}"));
+    }
+    let wrong = body["x402Version"] != 2
+        || body["paymentRequirements"] != requirements()
+        || body["paymentPayload"]["payload"]["signature"].as_str().is_none();
+    wrong.then(|| format!("wrong: {body}"))
+}
+
+fn receive(stream: &TcpStream) -> Option<(String, Value)> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let lower = head.to_lowercase();
+    let length = lower.split("content-length: ").nth(1)?.split("\r\n").next()?.parse().ok()?;
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, serde_json::from_slice(&body).ok()?))
+}
+
+fn open() -> (Shop, Facilitator, Server) {
+    let facilitator = Facilitator::start();
+    let shop = Shop::with(&format!(
+        "[market.x402]\nfacilitator = \"{}/\"\npay_to = \"{PAY_TO}\"\n",
+        facilitator.url
+    ));
+    shop.of_mira("review.md", METHOD);
+    shop.say(&["user", "add", "mira", "--role", "author"]);
+    shop.say(&["index", "--words"]);
+    let server = shop.serve();
+    (shop, facilitator, server)
+}
+
+fn call(server: &Server, arguments: Value, payment: Option<Value>) -> Value {
+    let mut params = json!({ "name": "review", "arguments": arguments });
+    if let Some(payment) = payment {
+        params["_meta"] = json!({ "x402/payment": payment });
+    }
+    ask(server, "/_system/mcp", None, "tools/call", params)
+}
+
+fn withheld(answer: &Value) {
+    let text = answer.to_string();
+    let is_error = answer.get("error").is_some() || answer["result"]["isError"] == true;
+    assert!(is_error && !text.contains("quokka"), "{answer}");
+}
+
+fn balances(shop: &Shop) -> String {
+    shop.say(&["market", "balance"])
+}
+
+#[test]
+fn a_wallet_pays_for_one_call() {
+    let (shop, facilitator, server) = open();
+    let unpaid = call(&server, json!({ "code": "чай" }), None);
+    withheld(&unpaid);
+    let required = &unpaid["result"]["structuredContent"];
+    assert_eq!((&required["x402Version"], &required["accepts"][0]), (&json!(2), &requirements()));
+    let paid = call(&server, json!({ "code": "чай" }), Some(payment("0x1")));
+    assert_eq!(paid["result"]["content"][0]["text"], "The quokka list for чай.", "{paid}");
+    let meta = &paid["result"]["_meta"];
+    assert_eq!(meta["notewell/receipt"]["amount"], "0.01", "{paid}");
+    assert_eq!(meta["x402/payment-response"]["transaction"], "0xabc", "{paid}");
+    assert_eq!(facilitator.asked(), ["/verify", "/settle"]);
+    let all = balances(&shop);
+    for line in ["(mira)\t0.008", "platform\t0.002", "outside:x402\t-0.01"] {
+        assert!(all.contains(line), "{all}");
+    }
+    // The same payment with the same call is the same purchase.
+    let again = call(&server, json!({ "code": "чай" }), Some(payment("0x1")));
+    assert_eq!(again["result"]["_meta"]["notewell/receipt"]["amount"], "0.00", "{again}");
+    assert_eq!(facilitator.asked(), [""; 0]);
+    // And buys nothing else.
+    withheld(&call(&server, json!({ "code": "お茶" }), Some(payment("0x1"))));
+    assert_eq!(facilitator.asked(), [""; 0]);
+    assert_eq!(balances(&shop), all);
+    let usage: Value = serde_json::from_str(&shop.say(&["market", "usage", "--json"])).unwrap();
+    assert_eq!((&usage[0]["user"], &usage[0]["charged"]), (&Value::Null, &json!("0.01")));
+    facilitator.is_content();
+    shop.say(&["doctor"]);
+}
+
+#[test]
+fn a_payment_that_is_not_what_was_asked_for_is_refused_unasked() {
+    let (shop, facilitator, server) = open();
+    for (field, value) in [
+        ("amount", json!("9999")),
+        ("amount", json!(10_000)),
+        ("network", json!("eip155:1")),
+        ("asset", json!("0x0000000000000000000000000000000000000000")),
+        ("payTo", json!("0x0000000000000000000000000000000000000001")),
+        ("scheme", json!("upto")),
+        ("scheme", json!(null)),
+    ] {
+        let mut wrong = payment("0x2");
+        wrong["accepted"][field] = value;
+        let answer = call(&server, json!({ "code": "a" }), Some(wrong));
+        withheld(&answer);
+        assert!(answer.to_string().contains(field), "{answer}");
+    }
+    let mut old = payment("0x2");
+    old["x402Version"] = json!(1);
+    withheld(&call(&server, json!({ "code": "a" }), Some(old)));
+    for odd in [json!("text"), json!([]), json!({})] {
+        withheld(&call(&server, json!({ "code": "a" }), Some(odd)));
+    }
+    assert_eq!(facilitator.asked(), [""; 0]);
+    facilitator.state.lock().unwrap().invalid = Some("expired".into());
+    let answer = call(&server, json!({ "code": "a" }), Some(payment("0x2")));
+    withheld(&answer);
+    assert!(answer.to_string().contains("expired"), "{answer}");
+    assert_eq!(facilitator.asked(), ["/verify"]);
+    assert_eq!(balances(&shop), "");
+}
+
+#[test]
+fn nothing_is_settled_for_a_call_that_fails() {
+    let (shop, facilitator, server) = open();
+    withheld(&call(&server, json!({}), Some(payment("0x3"))));
+    assert!(!facilitator.asked().contains(&"/settle".to_owned()));
+    assert_eq!(balances(&shop), "");
+}
+
+#[test]
+fn without_settlement_the_answer_is_withheld() {
+    let (shop, facilitator, server) = open();
+    facilitator.settle(Settles::Refuses);
+    let answer = call(&server, json!({ "code": "a" }), Some(payment("0x4")));
+    withheld(&answer);
+    assert!(answer.to_string().contains("insufficient_funds"), "{answer}");
+    assert_eq!(balances(&shop), "");
+    // The wallet was filled meanwhile: the same payment is good now.
+    let paid = call(&server, json!({ "code": "a" }), Some(payment("0x4")));
+    assert!(paid.to_string().contains("quokka"), "{paid}");
+    shop.say(&["doctor"]);
+    for how in [Settles::Breaks, Settles::Babbles] {
+        facilitator.asked();
+        facilitator.settle(how.clone());
+        let nonce = if matches!(how, Settles::Breaks) { "0x5" } else { "0x6" };
+        withheld(&call(&server, json!({ "code": nonce }), Some(payment(nonce))));
+        assert_eq!(facilitator.asked(), ["/verify", "/settle"], "asked once");
+        // Nobody knows whether the money moved: a person has to look.
+        withheld(&call(&server, json!({ "code": nonce }), Some(payment(nonce))));
+        assert_eq!(facilitator.asked(), [""; 0]);
+    }
+    let output = shop.command(&["doctor"]).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success() && out.contains("ended is not known"), "{out}");
+    facilitator.is_content();
+}
