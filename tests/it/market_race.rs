@@ -110,5 +110,20 @@ fn the_same_call_from_everywhere_is_charged_once() {
     });
     assert_eq!(charged.into_inner(), 1);
     assert_eq!(balance(&balances(&shop), "user:"), "0.39");
+    // The counters say how calls ended, and nothing of who made them.
+    let bearer = format!("Bearer {}", shop.home.token("owner"));
+    let metrics: String = servers
+        .iter()
+        .map(|server| server.get("/metrics", &[("Authorization", &bearer)]).body)
+        .collect();
+    let counted = |line: &str| -> u64 {
+        let lines = metrics.lines().filter_map(|text| text.strip_prefix(line));
+        lines.map(|count| count.trim().parse::<u64>().unwrap()).sum()
+    };
+    let calls =
+        |outcome: &str| counted(&format!("notewell_market_calls_total{{outcome=\"{outcome}\"}}"));
+    assert_eq!((calls("charged"), calls("repeat")), (1, 15), "{metrics}");
+    assert_eq!(counted("notewell_market_charged_micros_total"), 10_000);
+    assert!(!metrics.contains("ann") && !metrics.contains("review"), "{metrics}");
     shop.say(&["doctor"]);
 }
