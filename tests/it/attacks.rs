@@ -524,7 +524,8 @@ fn the_log_quotes_nobody() {
     assert!(!text.contains(secret), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours in a pipe");
     assert!(text.len() < 100_000, "{} bytes", text.len());
-    for line in text.lines() {
+    // Every line is a log record, but the one for whoever sets up the server.
+    for line in text.lines().filter(|line| !line.starts_with("No owner can sign in yet.")) {
         serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     }
 }

@@ -62,16 +62,26 @@ impl Handler {
         link::of_extensions(&context.extensions, &self.link)
     }
 
+    /// Runs a call: work that counts against its caller's pace.
+    async fn run<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&App, &Link, &dyn Progress, Patience) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, ErrorData> {
+        self.hub.pace.take(&self.link(context), Instant::now()).map_err(error_data)?;
+        self.run_uncounted(context, work).await
+    }
+
     /// Runs work on the blocking pool, bounded in number and time, ended when the caller goes. Work
     /// that cannot be ended counts until it is done.
-    async fn run<T: Send + 'static>(
+    async fn run_uncounted<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&App, &Link, &dyn Progress, Patience) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, ErrorData> {
         let limits = &self.hub.app.config.limits;
         let (link, app) = (self.link(context), self.hub.app.clone());
-        let permit = self.hub.admit(&link).await.map_err(error_data)?;
+        let permit = self.hub.permit(&link.rights).await.map_err(error_data)?;
         let time = Duration::from_secs(limits.request_seconds);
         let patience = Patience::until(Instant::now() + time);
         let (progress, reporting) = reporter(context);
@@ -117,7 +127,8 @@ impl Handler {
         let greet = |app: &App, link: &Link, _: &dyn Progress, _: Patience| {
             Ok(app.greeting(&link.rights, link.method.as_deref()))
         };
-        self.run(context, greet).await
+        // A handshake that is refused would leave half a session; sessions have their own limit.
+        self.run_uncounted(context, greet).await
     }
 }
 

@@ -3,7 +3,6 @@
 use std::{
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Instant,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -72,7 +71,7 @@ pub struct Hub {
     /// needs memory for a few calls only.
     turns: Arc<Semaphore>,
     /// Calls of each caller in a minute.
-    pace: Pace,
+    pub(super) pace: Pace,
     mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
     /// What callers who see the same pages were last seen to be offered, at a position of the change log.
     pub(super) lists: Mutex<Vec<(Audience, i64, Lists)>>,
@@ -141,12 +140,6 @@ impl Hub {
     /// Delivers every event to a mailbox until it is dropped.
     pub fn deliver_to(&self, mailbox: &Arc<Mailbox>) {
         lock(&self.mailboxes).push(Arc::downgrade(mailbox));
-    }
-
-    /// Counts one call against its caller's pace, and admits it as `permit` does.
-    pub async fn admit(&self, link: &Link) -> Result<Permit> {
-        self.pace.take(link, Instant::now())?;
-        self.permit(&link.rights).await
     }
 
     /// Admits one call, or refuses it when as many run as may. Waits for the turn of a caller who is
