@@ -131,7 +131,7 @@
         try {
           const body = new URLSearchParams(new FormData(form));
           body.set("do", "preview");
-          const answer = await fetch(form.action, { method: "POST", body, signal: control.signal });
+          const answer = await fetch(form.action, { method: "POST", body, headers: { "x-part": "1" }, signal: control.signal });
           const page = new DOMParser().parseFromString(await answer.text(), "text/html");
           const fresh = page.querySelector("#rendered");
           if (fresh) view.replaceChildren(...fresh.childNodes);

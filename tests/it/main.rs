@@ -91,3 +91,4 @@ mod vault_trouble;
 mod web;
 mod web_bookmarks;
 mod web_cards;
+mod web_prompts;

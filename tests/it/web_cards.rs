@@ -57,6 +57,7 @@ impl<'a> Browser<'a> {
     }
 
     pub fn upload(&self, path: &str, name: &str, bytes: &[u8]) -> Answer {
+        let name = name.replace('"', "%22");
         let mut body = format!(
             "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
         )

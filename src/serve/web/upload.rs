@@ -100,8 +100,10 @@ pub fn file_name(head: &str) -> Option<String> {
         head.lines().find(|line| line.to_ascii_lowercase().starts_with("content-disposition"))?;
     let (_, value) = line.split_once("filename=\"")?;
     let name = value.split_once('"').map_or(value, |(name, _)| name);
-    // Some browsers send a path.
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    // Browsers write a quote in a name like this.
+    let name = name.replace("%22", "\"");
+    // Some send a path.
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(&name);
     Some(name.chars().filter(|c| !c.is_control()).take(200).collect())
 }
 

@@ -107,6 +107,8 @@ pub async fn start(State(site): State<Site>, request: Request) -> Response {
     let app = site.hub.app.clone();
     let with_model = visit.rights().may(Right::LanguageModel);
     tokio::task::spawn_blocking(move || {
+        // Whole: a closure takes only the fields that it names, and the folder goes with the rest.
+        let file = file;
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             job.run(&app, &file.path, with_model, &actor);
         }));

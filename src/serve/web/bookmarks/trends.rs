@@ -92,7 +92,7 @@ fn page(visit: &Visit) -> Result<Html> {
         category: category.unwrap_or_default(),
         as_of: visit.value("as_of").unwrap_or_default().to_owned(),
         period: period.as_str(),
-        range: format!("{} to {}", trends.window.from.date(), as_of.date()),
+        range: format!("{} to {}", trends.window.from.date(), Timestamp(as_of.0 - 1).date()),
         topics_over_time: over_time("Topics over time", &series.topics),
         categories_over_time: over_time("Categories over time", &series.categories),
         topics: bars("Topics against the period before", &counted.topics, "q"),

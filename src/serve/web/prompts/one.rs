@@ -202,6 +202,8 @@ enum State {
 fn page(visit: &Visit, stored: Option<&Stored>, draft: Draft, state: State) -> Result<Html> {
     let old = stored.map(|stored| &stored.prompt);
     let prompt = draft.prompt(old);
+    // The notes that it includes, and that name it.
+    visit.app().await_first_look();
     let pid = match stored.filter(|_| visit.rights().may(Right::History)) {
         Some(stored) => visit.app().store.items.find(Kind::Prompt, &stored.prompt.name)?,
         None => None,
@@ -225,8 +227,9 @@ fn page(visit: &Visit, stored: Option<&Stored>, draft: Draft, state: State) -> R
         pid: pid.map(|item| item.pid.0),
         includes: includes(visit, &prompt)?,
         uses: match old {
-            Some(old) => uses(visit, &old.name)?,
-            None => Vec::new(),
+            // The script asks again with every word that is typed, for the rendering only.
+            Some(old) if !visit.wants_part() => uses(visit, &old.name)?,
+            _ => Vec::new(),
         },
         current: matches!(state, State::Stale).then(|| old.map(texts).unwrap_or_default()),
         saved: visit.value("saved").is_some() && matches!(state, State::Shown),
