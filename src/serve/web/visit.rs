@@ -144,11 +144,16 @@ impl Visit {
         let reads = |kind, toolset| {
             self.rights().may(Right::Read(kind)) && self.rights().may(Right::Use(toolset))
         };
-        let parts = [("/", "Search", true), ("/cards", "Cards", reads(Kind::Card, Toolset::Cards))];
+        let parts = [
+            ("/", "Search", true),
+            ("/browse", "Notes", true),
+            ("/cards", "Cards", reads(Kind::Card, Toolset::Cards)),
+            ("/bookmarks", "Bookmarks", reads(Kind::Bookmark, Toolset::Bookmarks)),
+            ("/prompts", "Prompts", self.rights().may(Right::Read(Kind::Prompt))),
+        ];
         let is_in = |href: &str| {
-            self.path
-                .strip_prefix(href)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let rest = self.path.strip_prefix(href);
+            rest.is_some_and(|rest| rest.is_empty() || (href != "/" && rest.starts_with('/')))
         };
         let open = parts.into_iter().filter(|(_, _, may)| *may);
         open.map(|(href, name, _)| Entry { href, name, current: is_in(href) }).collect()
