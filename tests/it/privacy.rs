@@ -2,8 +2,8 @@
 //!
 //! Two libraries have the same public part, made first, so that its numbers are the same. One of them
 //! then gets a private part: pages, cards, bookmarks and prompts that share words, names, links and
-//! labels with the public part. An anonymous caller has the same conversation with both, and every
-//! answer has to be the same, byte for byte.
+//! labels with the public part. Callers who do not see the private part have the same conversation
+//! with both, and every answer has to be the same, byte for byte.
 
 use std::{
     collections::BTreeSet,
@@ -34,6 +34,23 @@ fn public_part(home: &Home) {
         .note("ja/旅.md", &page("free: true\nlang: ja\n", "# 京都旅行\n\n土曜日に友達と清水寺を見学しました。"))
         .note("z/Alpha.md", &page("free: true\n", "# Alpha\n\nThe public alpha of the garden plan."))
         .note("z/Hello.md", &page("free: true\nmcp_method: greet\nmcp_description: Greets.\n", "Hello {{name|you}}, {{note:Secret plan|nothing here}}."));
+    home.note(
+        "team/Plan.md",
+        &page(
+            "",
+            "# Plan\n\nThe coffee plan of the team. See [[Kettle]], [[Secret plan]] and [[Alpha]].",
+        ),
+    )
+    .note("team/План.md", &page("", "# План команды\n\nВ субботу команда варит кофе в горы."))
+    .note("team/計画.md", &page("lang: ja\n", "# チームの計画\n\n京都旅行のコーヒー。"))
+    .note("club/Club.md", &page("access: members\n", "# Club\n\nThe kettle of the club."))
+    .note(
+        "mira/Draft.md",
+        &page(
+            "author: Mira\nmcp_method: draft\n",
+            "# Draft\n\nMira's coffee, {{note:Secret plan|nothing}}.",
+        ),
+    );
     for number in 0..66 {
         let body = format!(
             "# Page {number}\n\nGarden bed {number}: sow row {number}, water on day {}.",
@@ -269,9 +286,18 @@ fn normalised(server: &Server, answer: &Answer) -> String {
     format!("{} {}\n{body}", answer.status, headers.join(", "))
 }
 
+/// Accounts of both libraries, each with a part that the private one is not in.
+const USERS: [(&str, &str, &[&str]); 3] = [
+    ("ann", "reader", &[]),
+    ("bob", "reader", &["--folder", "vault/team", "--write"]),
+    ("mira", "author", &[]),
+];
+
 struct Twins {
     without: (Home, Server),
     with: (Home, Server),
+    /// By caller, the tokens of the two libraries.
+    tokens: Vec<[String; 2]>,
 }
 
 /// The two libraries, indexed and served; `embedder` is the provider of the vectors.
@@ -289,19 +315,45 @@ fn twins(embedder: &str) -> Twins {
             private_part(&home);
             index(&home);
         }
+        let tokens = tokens(&home);
         let mut command = home.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.env("NOTEWELL_EMBED_PROVIDER", embedder);
         let server = Server::start(command);
-        (home, server)
+        ((home, server), tokens)
     };
-    Twins { without: make(false), with: make(true) }
+    let ((without, tokens), (with, others)) = (make(false), make(true));
+    let tokens = tokens.into_iter().zip(others).map(|(one, other)| [one, other]).collect();
+    Twins { without, with, tokens }
 }
 
-fn differing(twins: &Twins, path: &str, requests: &[String]) -> Vec<String> {
+/// A token without an account, and one of each user.
+fn tokens(home: &Home) -> Vec<String> {
+    let mut tokens = vec![home.token("reader")];
+    for (name, role, grant) in USERS {
+        home.say(&["user", "add", name, "--role", role]);
+        if !grant.is_empty() {
+            home.say(&[&["grant", "add", name], grant].concat());
+        }
+        let out = home.say(&["token", "create", "--user", name, "--scope", "read,write"]);
+        tokens.push(out.split_whitespace().last().unwrap().to_owned());
+    }
+    tokens
+}
+
+fn differing(
+    twins: &Twins,
+    path: &str,
+    requests: &[String],
+    tokens: Option<&[String; 2]>,
+) -> Vec<String> {
     let mut differing = Vec::new();
     for request in requests {
-        let [without, with] = [&twins.without.1, &twins.with.1]
-            .map(|server| normalised(server, &server.send("POST", path, &[], request.as_bytes())));
+        let [without, with] = [(&twins.without.1, 0), (&twins.with.1, 1)].map(|(server, at)| {
+            let bearer = tokens.map(|tokens| format!("Bearer {}", tokens[at]));
+            let headers: Vec<(&str, &str)> =
+                bearer.iter().map(|bearer| ("Authorization", bearer.as_str())).collect();
+            normalised(server, &server.send("POST", path, &headers, request.as_bytes()))
+        });
         if without != with {
             differing
                 .push(format!("{request}\nwithout the private part: {without}\nwith it: {with}"));
@@ -315,11 +367,23 @@ fn assert_same(twins: &Twins) {
     // The conversation is worth something only if the public part answers it.
     let found = twins.with.1.post(&call("search", json!({ "query": "coffee kettle" }))).body;
     assert!(found.contains("en/Kettle.md") && !found.contains("a/Coffee.md"), "{found}");
-    let mut wrong = differing(twins, "/_system/mcp", &requests);
+    let mut wrong = differing(twins, "/_system/mcp", &requests, None);
+    // Every caller asks what the others ask, each beginning elsewhere.
+    for (at, tokens) in twins.tokens.iter().enumerate() {
+        let some: Vec<String> = requests[..6]
+            .iter()
+            .chain(requests[6..].iter().skip(at).step_by(twins.tokens.len()))
+            .filter(|request| {
+                !request.contains("\"create_note\"") && !request.contains("_prompt\"")
+            })
+            .cloned()
+            .collect();
+        wrong.extend(differing(twins, "/_system/mcp", &some, Some(tokens)));
+    }
     for author in ["ann", "ghost", "nobody"] {
         let path = format!("/_system/mcp/{author}");
         // The name of an author is in the answer, and is the caller's own.
-        wrong.extend(differing(twins, &path, &requests[..12]));
+        wrong.extend(differing(twins, &path, &requests[..12], None));
     }
     for path in [
         "/a/Coffee.md",
@@ -396,15 +460,19 @@ fn no_private_word_is_completed() {
     assert!(told.is_empty(), "{told:?}");
 }
 
-/// An anonymous session of the older transport, and the notices that it gets.
+/// A session of the older transport, and the notices that it gets.
 struct Session {
     messages: Receiver<Value>,
     endpoint: String,
+    bearer: Option<String>,
 }
 
 impl Session {
-    fn open(server: &Server) -> Self {
-        let stream = server.open("GET", "/_system/sse", &[("Accept", "text/event-stream")], b"");
+    fn open(server: &Server, token: Option<&str>) -> Self {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let mut headers = vec![("Accept", "text/event-stream")];
+        headers.extend(bearer.iter().map(|bearer| ("Authorization", bearer.as_str())));
+        let stream = server.open("GET", "/_system/sse", &headers, b"");
         let (sender, messages) = channel();
         let (first, endpoint) = channel();
         std::thread::spawn(move || {
@@ -417,7 +485,7 @@ impl Session {
             }
         });
         let endpoint = endpoint.recv_timeout(PATIENCE).expect("the stream says where to post");
-        let session = Self { messages, endpoint };
+        let session = Self { messages, endpoint, bearer };
         let hello = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
         session.ask(server, "initialize", hello);
         session.post(server, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -425,7 +493,8 @@ impl Session {
     }
 
     fn post(&self, server: &Server, message: &Value) {
-        let headers = [("Content-Type", "application/json")];
+        let mut headers = vec![("Content-Type", "application/json")];
+        headers.extend(self.bearer.iter().map(|bearer| ("Authorization", bearer.as_str())));
         let accepted =
             server.send("POST", &self.endpoint, &headers, message.to_string().as_bytes());
         assert_eq!(accepted.status, 202, "{}", accepted.body);
@@ -482,7 +551,7 @@ fn change_private_things(home: &Home, server: &Server, owner: &str) {
 /// Private changes make no notice, and public ones the same as ever.
 #[test]
 fn private_changes_make_no_notice() {
-    let told = |private: bool| {
+    let told = |private: bool, user: Option<usize>| {
         let home = Home::new();
         public_part(&home);
         home.say(&["index", "--words"]);
@@ -491,8 +560,9 @@ fn private_changes_make_no_notice() {
             home.say(&["index", "--words"]);
         }
         let owner = home.token("owner");
+        let token = user.map(|at| tokens(&home).remove(at));
         let server = home.serve();
-        let session = Session::open(&server);
+        let session = Session::open(&server, token.as_deref());
         let kettle = server.post(&call("note_html", json!({ "path": "en/Kettle.md" }))).json();
         let pid = &kettle["result"]["structuredContent"]["pid"];
         let mut told = vec![pid.to_string()];
@@ -522,5 +592,51 @@ fn private_changes_make_no_notice() {
         told.extend(session.until("notifications/resources/list_changed"));
         told
     };
-    assert_eq!(told(false), told(true));
+    for user in [None, Some(2)] {
+        assert_eq!(told(false, user), told(true, user));
+    }
+}
+
+/// A stream that is open when a grant is taken back neither reads on nor hears of changes.
+#[test]
+fn a_stream_loses_what_is_revoked() {
+    let home = Home::new();
+    public_part(&home);
+    let bob = tokens(&home).remove(2);
+    home.say(&["index", "--words"]);
+    let owner = home.token("owner");
+    let server = home.serve();
+    let session = Session::open(&server, Some(&bob));
+    let pid = |path: &str| {
+        let note = server.post_as(&owner, &call("note_html", json!({ "path": path }))).json();
+        note["result"]["structuredContent"]["pid"].as_i64().unwrap_or_else(|| panic!("{note}"))
+    };
+    let (plan, kettle) = (pid("team/Plan.md"), pid("en/Kettle.md"));
+    let uri = |pid: i64| format!("notewell://item/{pid}");
+    let read = || session.ask(&server, "resources/read", json!({ "uri": uri(plan) }));
+    let search = || {
+        let asked = json!({ "name": "search", "arguments": { "query": "plan of the team" } });
+        session.ask(&server, "tools/call", asked).to_string()
+    };
+    for pid in [plan, kettle] {
+        session.ask(&server, "resources/subscribe", json!({ "uri": uri(pid) }));
+    }
+    assert!(read().to_string().contains("coffee plan") && search().contains("team/Plan.md"));
+    home.note("team/Plan.md", &page("", "# Plan\n\nThe second coffee plan."));
+    let heard = session.until("notifications/resources/updated");
+    assert!(heard.last().unwrap().contains(&uri(plan)), "{heard:?}");
+
+    home.say(&["grant", "remove", "bob", "--folder", "vault/team"]);
+    assert!(read().get("error").is_some() && !search().contains("team/Plan.md"));
+    // Without any change of the library, it hears that there are other resources and tools now.
+    session.until("notifications/resources/list_changed");
+    home.note("team/Plan.md", &page("", "# Plan\n\nThe third coffee plan."));
+    until("the third plan", || {
+        let found = server.post_as(&owner, &call("search", json!({ "query": "third plan" })));
+        found.body.contains("third")
+    });
+    home.note("en/Kettle.md", &page("free: true\n", "# Kettle\n\nAnother kettle."));
+    let heard = session.until("notifications/resources/updated");
+    assert!(heard.iter().all(|notice| !notice.contains(&uri(plan))), "{heard:?}");
+    assert!(heard.last().unwrap().contains(&uri(kettle)), "{heard:?}");
 }

@@ -7,6 +7,7 @@ use notewell::{
         Bookmark, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
         card::{CardChange, NewCard},
         prompt::{Draft, Patch},
+        user::Extent,
     },
     store::{
         self, Bookmarks, Cards, Items, Pages, Prompts, Reports, Revisions, Store, StoreLimits,
@@ -90,6 +91,25 @@ fn page(path: &str, text: &str, hash: u8) -> Box<NewPage> {
 
 fn paths(pages: &dyn Pages, pids: &[Pid]) -> Vec<String> {
     pages.get_many(pids).unwrap().into_iter().map(|row| row.path).collect()
+}
+
+/// Earlier versions knew no `access`, and kept it among the other fields of the frontmatter.
+#[test]
+fn pages_for_members_stay_so_after_an_upgrade() {
+    every_store(|store, _| {
+        store.pages.add_vault("v", "somewhere", false).unwrap();
+        let old = |path: &str, access: &str| {
+            let mut page = page(path, "text", 1);
+            assert!(!page.facts.page.members);
+            page.facts.page.extra.insert("access".into(), access.into());
+            PageChange::Put { pid: None, page }
+        };
+        store.pages.apply(&[old("club.md", "members"), old("x.md", "nobody")]).unwrap();
+        let members = Visible::of([Extent::Members], None);
+        let listed = store.pages.list(None, 10, &members).unwrap();
+        assert_eq!(listed.iter().map(|row| row.path.as_str()).collect::<Vec<_>>(), ["club.md"]);
+        assert!(store.pages.list(None, 10, &Visible::free()).unwrap().is_empty());
+    });
 }
 
 #[test]
