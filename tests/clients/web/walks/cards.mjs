@@ -47,7 +47,8 @@ export async function cards({ context, server, token }) {
     assert.deepEqual(tab.problems(), []);
   });
   await check('cards: a tick is kept, and the focus stays', async () => {
-    const item = await page.waitForSelector(`${cardOf('Выходные')} >>> [role=checkbox]`);
+    const card = await page.waitForSelector(cardOf('Выходные'));
+    const item = await card.waitForSelector('.tick');
     await item.focus();
     await page.keyboard.press('Space');
     await until('the tick', async () => (await stored('Выходные')).checkItems[0].checked);
@@ -82,14 +83,19 @@ export async function cards({ context, server, token }) {
     const found = await boards.at(-1).$$('.card');
     assert.ok(found.length > 1, 'one card cannot be ordered');
     const moved = await found[1].$eval('h3', title => title.textContent.trim());
-    const from = await found[1].boundingBox();
-    const to = await found[0].boundingBox();
-    await page.mouse.move(from.x + from.width / 2, from.y + 8);
-    await page.mouse.down();
-    await page.mouse.move(to.x + 12, to.y + 12, { steps: 8 });
-    await page.mouse.move(to.x + 8, to.y + 8, { steps: 4 });
     await page.$eval('#board', board => { board.dataset.old = '1'; });
-    await page.mouse.up();
+    // A headless browser has no drags of its own, so the events are made here.
+    await page.evaluate((held, over) => {
+      const box = over.getBoundingClientRect();
+      const dataTransfer = new DataTransfer();
+      const send = (element, type) => element.dispatchEvent(new DragEvent(type, {
+        bubbles: true, cancelable: true, dataTransfer, clientX: box.left + 4, clientY: box.top + 4,
+      }));
+      send(held, 'dragstart');
+      send(over, 'dragover');
+      send(held, 'drop');
+      send(held, 'dragend');
+    }, found[1], found[0]);
     await until('the board', () => page.evaluate(() => !document.querySelector('#board').dataset.old), { seconds: 8 });
     await tab.open('/cards');
     const after = await titles(page);
@@ -139,7 +145,8 @@ export async function cards({ context, server, token }) {
     await plain.page.type('.composer [name=title]', 'No script');
     await plain.page.type('.composer [name=items]', 'one');
     await Promise.all([plain.page.waitForNavigation(), plain.page.click('.composer button.primary')]);
-    const tick = await plain.page.waitForSelector(`${cardOf('No script')} >>> button[value^="tick"]`);
+    const made = await plain.page.waitForSelector(cardOf('No script'));
+    const tick = await made.waitForSelector('button[value^="tick"]');
     await Promise.all([plain.page.waitForNavigation(), tick.click()]);
     assert.ok((await stored('No script')).checkItems[0].checked);
     await plain.close();
