@@ -40,9 +40,50 @@
 
   document.addEventListener("submit", (event) => {
     zoned(event.target);
+    if (event.target.closest("dialog")) { event.preventDefault(); keep(event.target); return; }
     if (!event.target.matches("[data-swap]")) return;
     event.preventDefault();
     send(event.target, event.submitter);
+  });
+
+  // A card is edited where it stands; the page of the card stays a link away.
+  const read = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
+  const show = (page) => document.querySelector("main").replaceWith(page.querySelector("main"));
+  async function edit(link) {
+    const page = await read(await fetch(link.href));
+    const form = page.querySelector("form[data-card-form]");
+    if (!form) return location.assign(link.href);
+    const sheet = document.createElement("dialog"), title = document.createElement("h2");
+    sheet.className = "sheet";
+    title.id = "sheet-title";
+    title.textContent = page.querySelector("h1").textContent;
+    sheet.setAttribute("aria-labelledby", title.id);
+    const close = document.createElement("button"), more = document.createElement("a");
+    close.type = "button"; close.textContent = "Close"; close.addEventListener("click", () => sheet.close());
+    more.href = link.href; more.textContent = "Pictures, versions, delete";
+    form.querySelector(".row:last-child").append(close, more);
+    sheet.append(title, form);
+    sheet.addEventListener("close", () => { sheet.remove(); if (link.isConnected) link.focus(); });
+    document.body.append(sheet);
+    local(sheet);
+    sheet.showModal();
+  }
+  async function keep(form) {
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+    const page = await read(answer);
+    form.closest("dialog").close();
+    if (!answer.ok) { show(page); document.querySelector("main").focus(); return; }
+    const fresh = (await read(await fetch(location.href))).querySelector("#board");
+    document.querySelector("#board").replaceWith(fresh);
+    start(fresh);
+    const id = form.getAttribute("action").split("/").at(-2);
+    fresh.querySelector(`.card h3 a[href$="${CSS.escape(id)}"]`)?.focus();
+  }
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("#board .card h3 a");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    edit(link).catch(() => location.assign(link.href));
   });
 
   // The bookmarklet is for the bookmarks bar: here it has no page to save.
@@ -86,9 +127,11 @@
         card.addEventListener("dragend", () => { held?.classList.remove("held"); held = null; });
       }
       board.addEventListener("dragover", (event) => {
-        const over = event.target.closest("li");
-        if (!held || !over || over === held || over.parentElement !== board) return;
+        if (!held) return;
+        // Everywhere on the board, also on the card itself: else nothing is dropped.
         event.preventDefault();
+        const over = event.target.closest("li");
+        if (!over || over === held || over.parentElement !== board) return;
         const box = over.getBoundingClientRect();
         const behind = event.clientX > box.left + box.width / 2;
         over[behind ? "after" : "before"](held);

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use notewell::{
     domain::{
-        Bookmark, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
+        Bookmark, Card, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
         card::{CardChange, NewCard},
         prompt::{Draft, Patch},
         user::Extent,
@@ -377,6 +377,33 @@ fn cards_are_kept_field_by_field() {
         assert_eq!(cards.occupancy().unwrap(), Occupancy::Emptied);
         assert_eq!(cards.import(&made[..1]).unwrap(), [Imported::Added]);
         assert_eq!(cards.damage().unwrap(), [""; 0]);
+    });
+}
+
+#[test]
+fn cards_are_put_in_order_and_nothing_else_changes() {
+    every_cards(|cards| {
+        let make = |content: &str| {
+            let new = NewCard { content: content.into(), ..NewCard::default() };
+            cards.create(new).unwrap()
+        };
+        let all = [make("one"), make("два"), make("三")];
+        let orders: Vec<(String, f64)> = all
+            .iter()
+            .zip([2.0, 1.0, -1.0])
+            .map(|(card, order)| (card.id.clone(), order))
+            .chain([("gone".to_owned(), 0.0)])
+            .collect();
+        cards.arrange(&orders).unwrap();
+        let ranks = cards.ranks().unwrap();
+        let ids: Vec<&str> = ranks.iter().map(|rank| rank.id.as_str()).collect();
+        assert_eq!(ids, [&all[2].id, &all[1].id, &all[0].id]);
+        assert_eq!(ranks[0].order, -1.0);
+        for (card, order) in all.iter().zip([2.0, 1.0, -1.0]) {
+            let now = cards.get(&card.id, Images::Bytes).unwrap().unwrap();
+            assert_eq!(now, Card { order, ..card.clone() });
+        }
+        all.iter().for_each(|card| cards.delete(&card.id).unwrap());
     });
 }
 

@@ -419,3 +419,54 @@ fn only_those_who_may_see_cards_see_them_and_only_our_pages_change_them() {
     }
     assert_eq!(cards(&server, &owner).len(), 1, "nothing was made and nothing deleted");
 }
+
+#[test]
+fn a_person_with_a_grant_sees_and_changes_that_part_only() {
+    let home = Home::new();
+    let owner = home.token("owner");
+    home.say(&["user", "add", "ann"]);
+    home.say(&["user", "add", "taro"]);
+    for (user, more) in [("ann", &["--write"][..]), ("taro", &[])] {
+        let mut grant = vec!["grant", "add", user, "--label", "дом"];
+        grant.extend(more);
+        home.say(&grant);
+    }
+    let token = |user: &str| {
+        let out = home.say(&["token", "create", "--user", user, "--scope", "read,write"]);
+        out.split_whitespace().last().unwrap().to_owned()
+    };
+    let (ann, taro) = (token("ann"), token("taro"));
+    let server = home.serve();
+    let make = |title: &str, label: &str| {
+        let made = json!({ "title": title, "content": "x", "labels": [label] });
+        let made = call(&server, &owner, "create_note", made);
+        format!("/cards/{}", made["id"].as_str().unwrap())
+    };
+    let (shared, hidden) = (make("Общая", "дом"), make("Hidden", "work"));
+    for token in [&ann, &taro] {
+        let browser = Browser::of(&server, token);
+        for path in ["/cards", "/cards?archived=1", "/cards?q=x", "/cards?label=work"] {
+            let page = browser.page(path);
+            assert!(!page.contains("Hidden") && !page.contains(">work<"), "{path}: {page}");
+        }
+        assert!(browser.page("/cards").contains("Общая"));
+        assert_eq!(browser.get(&hidden).status, 404);
+        // Counts and exports are about everything.
+        assert_eq!(browser.get("/trends").status, 403);
+        assert_eq!(browser.get("/bookmarks/export.jsonl").status, 403);
+    }
+    let writer = Browser::of(&server, &ann);
+    assert!(writer.page("/cards").contains("New card"));
+    writer.follow(&shared, &[("do", "pin"), ("back", "/cards")]);
+    assert!(cards(&server, &owner)["Общая"]["isPinned"].as_bool().unwrap());
+    for deed in ["pin", "archive", "delete", "color red"] {
+        assert_ne!(writer.post(&hidden, &[("do", deed)]).status, 303, "{deed}");
+    }
+    assert_ne!(writer.post("/cards", &[("title", "x"), ("labels", "work")]).status, 303);
+    writer.follow("/cards", &[("title", "Моя"), ("labels", "дом"), ("back", "/cards")]);
+    let reader = Browser::of(&server, &taro);
+    assert!(!reader.page("/cards").contains("New card"));
+    assert_eq!(reader.post(&shared, &[("do", "pin")]).status, 403);
+    assert_eq!(reader.post("/cards", &[("title", "x"), ("labels", "дом")]).status, 403);
+    assert_eq!(cards(&server, &owner).len(), 3);
+}
