@@ -236,3 +236,15 @@ for (const code of $$(".note pre > code[class]")) colour(code);
 outline();
 previews();
 editor();
+
+// A state that is still changing is looked at again, until it is settled or out of sight.
+for (const state of $$("[data-refresh]")) {
+  const again = () => quietly((async () => {
+    if (document.hidden) return setTimeout(again, 2000);
+    const page = await part("state", state.dataset.refresh);
+    const fresh = page.body.firstElementChild;
+    if (fresh) state.replaceChildren(fresh);
+    if ($("[data-busy]", state)) setTimeout(again, 2000);
+  })());
+  if ($("[data-busy]", state)) setTimeout(again, 2000);
+}

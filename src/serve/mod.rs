@@ -3,5 +3,4 @@
 
 pub mod http;
 pub mod mcp;
-#[allow(dead_code, reason = "the pages that use all of it are being added")]
 mod web;

@@ -31,6 +31,16 @@ impl Form {
         Some(self.field(name).trim()).filter(|value| !value.is_empty())
     }
 
+    /// A field that holds a number.
+    pub fn number(&self, name: &str) -> Result<i64> {
+        let text = self.field(name);
+        text.trim().parse().map_err(|_| {
+            Error::invalid_params(format!(
+                "the form has no number in `{name}`; open its page again"
+            ))
+        })
+    }
+
     /// Every value of a field that may be sent several times.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
         self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())

@@ -5,6 +5,7 @@
 //! hands its work to [`Visit::run`], fills a template that has a [`Shell`], and returns a
 //! [`Html`] with its [`Audience`].
 
+mod account;
 mod age;
 mod answer;
 mod asked;
@@ -16,6 +17,7 @@ pub mod errors;
 mod form;
 mod front;
 mod hits;
+mod manage;
 mod note;
 mod plot;
 mod prompts;
@@ -51,6 +53,18 @@ pub(super) fn pages() -> Router<Site> {
         .route("/", get(front::show))
         .route("/suggest", get(front::suggest))
         .route("/browse", get(browse::show))
+        .route("/account", get(account::show))
+        .route("/account/connection", post(account::disconnect))
+        .route("/account/password", post(account::set_password))
+        .route("/account/session", post(account::end_session))
+        .route("/account/token", post(account::tokens::make))
+        .route("/account/token/revoke", post(account::tokens::revoke))
+        .route("/audit", get(manage::audit::show))
+        .route("/connect", get(account::connect::show))
+        .route("/doctor", get(manage::status::doctor))
+        .route("/status", get(manage::status::show))
+        .route("/users", get(manage::users::show).post(manage::users::add))
+        .route("/users/{name}", get(manage::users::one).post(manage::users::change))
         .route("/feed.xml", get(public::feed))
         .route("/sitemap.xml", get(public::map))
         .route("/@{name}", get(public::by_author))

@@ -15,7 +15,11 @@ use crate::{
     },
     domain::{Error, Kind, Result, Toolset, user::Role},
     serve::{
-        http::{Site, cookie::SignedIn, origin},
+        http::{
+            Site,
+            cookie::{self, SignedIn},
+            origin,
+        },
         mcp::Link,
     },
 };
@@ -111,8 +115,19 @@ impl Visit {
             _ => "",
         };
         let mut menu = Vec::new();
+        if self.is_known() {
+            menu.push(entry("/account", "Account"));
+            menu.push(entry("/connect", "Connect a client"));
+        }
         if self.rights().may(Right::History) {
             menu.push(entry("/history", "Changes"));
+        }
+        if self.rights().may(Right::LibraryState) {
+            menu.extend([
+                entry("/status", "Status"),
+                entry("/users", "Users"),
+                entry("/audit", "Audit log"),
+            ]);
         }
         if !self.is_known() {
             menu.push(entry("/sign-in", "Sign in"));
@@ -218,6 +233,11 @@ impl IntoResponse for Reply {
 }
 
 impl Reply {
+    /// Sends a stranger to the sign-in page, which leads back here.
+    pub fn sign_in(visit: &Visit) -> Self {
+        Self::see(&cookie::sign_in_address(&visit.here))
+    }
+
     /// Sends the browser to another address of this site, with GET.
     pub fn see(address: &str) -> Self {
         Self::from(

@@ -180,7 +180,7 @@ fn show(visit: &Visit, opened: &Opened) -> Result<Reply> {
         around: around(app, rights, opened)?,
         may_edit,
         may_undo: rights.may(Right::History),
-        saved: visit.value("saved").and_then(|change| change.parse().ok()),
+        saved: just_saved(visit, opened.pid)?,
         canonical,
         summary: opened.note.preview(opened.note.outline.root(), 200),
         indexed: is_free && app.config.web.robots,
@@ -191,6 +191,15 @@ fn show(visit: &Visit, opened: &Opened) -> Result<Reply> {
         false => Audience::Caller,
     };
     Ok(Html::of(&view, audience)?.into())
+}
+
+/// The change that brought the reader here, if it is the newest of this note: what an address says
+/// alone offers nothing to undo.
+fn just_saved(visit: &Visit, pid: Pid) -> Result<Option<i64>> {
+    let named = visit.value("saved").and_then(|change| change.parse::<i64>().ok());
+    let Some(named) = named.filter(|_| visit.is_known()) else { return Ok(None) };
+    let newest = visit.app().store.revisions.of_item(pid, None, 1)?;
+    Ok(newest.first().map(|(change, _)| change.id.0).filter(|newest| *newest == named))
 }
 
 /// The properties that the page does not show elsewhere.
