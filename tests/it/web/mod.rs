@@ -1,5 +1,6 @@
 //! The pages for people, as a browser without a script sees them.
 
+mod account;
 mod editing;
 mod public;
 
