@@ -171,7 +171,7 @@ fn is_browser(head: Head<'_>) -> bool {
 
 fn help(site: &Site, head: Head<'_>) -> Response {
     let base = origin::base(site, head.headers);
-    help::page(&format!("{base}{}", head.uri.path()))
+    help::page(&base, head.uri.path())
 }
 
 /// Whether a request takes an answer of this kind.

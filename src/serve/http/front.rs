@@ -46,7 +46,7 @@ pub async fn mcp(
     let (mut parts, body) = request.into_parts();
     if parts.method == Method::GET && accepts(&parts.headers, "text/html") {
         let base = origin::base(&site, &parts.headers);
-        return help::page(&format!("{base}{}", parts.uri.path()));
+        return help::page(&base, parts.uri.path());
     }
     let visitor = Visitor::of(&link);
     if parts.method != Method::POST {

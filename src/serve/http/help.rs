@@ -4,7 +4,9 @@ use axum::response::Response;
 
 use super::html;
 
-pub fn page(endpoint: &str) -> Response {
+/// `base`: the start of this server's addresses; `path`: the one that was opened.
+pub fn page(base: &str, path: &str) -> Response {
     let page = include_str!("../../../assets/help.html");
-    html::answer(page.replace("{{endpoint}}", &html::escape(endpoint)))
+    let page = page.replace("{{door}}", &html::escape(&format!("{base}/mcp")));
+    html::answer(page.replace("{{endpoint}}", &html::escape(&format!("{base}{path}"))))
 }

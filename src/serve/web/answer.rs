@@ -86,7 +86,7 @@ impl Html {
 
     /// Marks a page on the way in. A client may open it in a window of its own, which must stay
     /// connected to the client; and browsers name our Origin with its forms on plain http too.
-    pub fn as_entrance(mut self) -> Self {
+    pub fn into_entrance(mut self) -> Self {
         self.is_entrance = true;
         self
     }

@@ -44,7 +44,7 @@ fn page(visit: &Visit, fields: Fields, problem: String) -> Result<Html> {
     let shell = Shell { search: false, ..visit.shell() };
     let Fields { code, name, display_name } = fields;
     let page = SetUp { shell, code, name, display_name, problem };
-    Html::of(&page, Audience::Caller).map(Html::as_entrance)
+    Html::of(&page, Audience::Caller).map(Html::into_entrance)
 }
 
 /// `POST /setup`.

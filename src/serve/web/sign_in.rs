@@ -39,7 +39,7 @@ fn page(visit: &Visit, next: String, name: String, problem: String) -> Result<Ht
     let shell = Shell { search: false, ..visit.shell() };
     let is_new = !visit.app().has_owner()?;
     let page = SignIn { shell, next, name, problem, is_new };
-    Html::of(&page, Audience::Caller).map(Html::as_entrance)
+    Html::of(&page, Audience::Caller).map(Html::into_entrance)
 }
 
 /// `POST /sign-in`.

@@ -167,7 +167,7 @@ fn consent(visit: &Visit, asked: &Asked, signed_in: &SignedIn, request: &str) ->
         request: request.to_owned(),
         redirect_uri,
     };
-    let html = Html::of(&page, Audience::Caller)?.as_entrance();
+    let html = Html::of(&page, Audience::Caller)?.into_entrance();
     Ok(match redirect::policy_sources(&asked.answer_to.redirect_uri) {
         Some(sources) => html.posting_to(&sources),
         None => html,
