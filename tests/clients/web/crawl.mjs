@@ -16,7 +16,7 @@ export function shapeOf(address) {
   });
   if (path[1] === 'n') path.splice(2, path.length, '*', ...path.slice(3).map(part => (/^[a-z]+$/.test(part) ? part : '*')));
   const last = path.length - 1;
-  if (['prompts', 'cards', 'bookmarks'].includes(path[1]) && path[2] && !/^(new|add|import|export|archive|labels|feed)$/.test(path[2])) path[2] = '*';
+  if (path[1] === 'prompts' && path[2] === 'of') path[3] = '*';
   if (path[1]?.startsWith('@') && last > 1) path.splice(2, path.length, '**');
   const query = [...new Set(url.searchParams.keys())].sort().join('&');
   return path.join('/') + (query ? `?${query}` : '');

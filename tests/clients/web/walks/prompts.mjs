@@ -22,7 +22,7 @@ export async function prompts({ context, server, token }) {
     assert.deepEqual(tab.problems(), []);
   });
   await check('prompts: the text is rendered as one types', async () => {
-    await tab.open('/prompts/summary');
+    await tab.open('/prompts/of/summary');
     await fillIn(page, 'value-0', 'Длинный текст');
     await fillIn(page, 'value-1', '静かな');
     await until('the rendering', async () => (await shown(page)).includes('Длинный текст') && (await shown(page)).includes('静かな'));
@@ -37,7 +37,7 @@ export async function prompts({ context, server, token }) {
     assert.ok(file().includes('Не больше трёх предложений.'), 'the file has not changed');
   });
   await check('prompts: a stale edit shows both versions', async () => {
-    await tab.open('/prompts/summary');
+    await tab.open('/prompts/of/summary');
     await call(server, token, 'update_prompt', { name: 'summary', description: 'Theirs, from an agent.' });
     await fillIn(page, 'description', 'Mine, from the browser.');
     await press(page, 'Save');
@@ -57,11 +57,11 @@ export async function prompts({ context, server, token }) {
     assert.equal(await page.$eval('[name=text-0]', area => area.value), 'kept text');
   });
   await check('prompts: history and delete with undo', async () => {
-    await tab.open('/prompts/summary');
-    const link = await page.waitForSelector('a[href$="/history"]');
+    await tab.open('/prompts/of/summary');
+    const link = await page.waitForSelector('main a[href$="/history"]');
     await Promise.all([page.waitForNavigation(), link.click()]);
     assert.ok((await page.$$('.changes > li')).length >= 2);
-    await tab.open('/prompts/summary');
+    await tab.open('/prompts/of/summary');
     await press(page, 'Delete this prompt');
     assert.ok(!file().includes('"summary"'));
     await press(page, 'Undo');
@@ -69,7 +69,7 @@ export async function prompts({ context, server, token }) {
   });
   await check('prompts: without JavaScript', async () => {
     const plain = await openTab(context, server, { script: false });
-    await plain.open('/prompts/summary');
+    await plain.open('/prompts/of/summary');
     await plain.page.type('[name=value-0]', 'plain words');
     await press(plain.page, 'Preview');
     assert.ok((await shown(plain.page)).includes('plain words'));
