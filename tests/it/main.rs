@@ -46,11 +46,13 @@ mod http;
 mod imports;
 mod init;
 mod interrupt;
+mod leaks;
 mod llm;
 mod market_books;
 #[cfg(unix)]
 mod market_kills;
 mod market_race;
+mod market_story;
 mod market_stripe;
 mod market_x402;
 mod marketplace;

@@ -188,7 +188,7 @@ fn who_cannot_pay_is_told_how() {
 }
 
 /// A client of the newest revision that opens addresses for its person.
-fn modern(server: &Server, token: &str, mut params: Value, capabilities: Value) -> Value {
+pub fn modern(server: &Server, token: &str, mut params: Value, capabilities: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": capabilities,

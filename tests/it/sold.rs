@@ -148,6 +148,7 @@ fn a_price_that_cannot_be_read_sells_nothing_and_gives_nothing_away() {
     let doctor = shop.command(&["doctor"]).output().unwrap();
     let doctor = String::from_utf8(doctor.stdout).unwrap();
     assert!(doctor.contains("`price` of the frontmatter cannot be read"), "{doctor}");
+    assert!(doctor.contains("no user of that name is an author"), "{doctor}");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::Finding;
 use crate::{
     app::{App, vaults::NO_VAULT},
-    domain::{Result, Visible},
+    domain::{Author, Result, Visible},
     markdown::template::{self, Part},
-    store::pages::{PageRow, Skipped, VaultProblem, VaultRow},
+    store::pages::{Authorship, PageRow, Skipped, VaultProblem, VaultRow},
 };
 
 impl App {
@@ -18,9 +18,30 @@ impl App {
             ));
         }
         findings.extend(vaults.iter().filter_map(unreadable));
+        for vault in &vaults {
+            findings.extend(self.unknown_author(vault)?);
+        }
         findings.extend(vaults.iter().filter_map(|vault| nested(vault, &vaults)));
         findings.extend(self.store.pages.skipped()?.iter().map(left_out));
         Ok(())
+    }
+
+    /// A vault that belongs to nobody who could earn something.
+    fn unknown_author(&self, vault: &VaultRow) -> Result<Option<Finding>> {
+        let Authorship::Vault(name) = &vault.authorship else { return Ok(None) };
+        let account = Author::new(name).map(|author| self.author_account(&author)).transpose()?;
+        if account.flatten().is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Finding::wrong(
+            format!(
+                "the vault `{}` belongs to `{name}`, and no user of that name is an author: what its methods earn goes to the operator",
+                vault.name
+            ),
+            format!(
+                "add the user with `notewell user add {name} --role author`, or take `author` out of [[vault]] in the config"
+            ),
+        )))
     }
 
     pub(super) fn check_pages(&self, findings: &mut Vec<Finding>) -> Result<()> {

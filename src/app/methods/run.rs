@@ -165,6 +165,7 @@ impl App {
         .with_data(serde_json::json!({
             "tool": method.name,
             "price": { "amount": price.to_string(), "currency": currency },
+            "top_up_url": self.market().top_up_url(),
         }))
     }
 }
