@@ -390,7 +390,10 @@ fn conversation(app: &App, rights: &Rights, rounds: usize) -> BTreeMap<String, S
             answers.insert(uri, read);
         }
     }
-    answers.insert("tools of the connection".into(), format!("{:?}", tools::built_in(rights)));
+    answers.insert(
+        "tools of the connection".into(),
+        format!("{:?}", tools::built_in(app, rights).unwrap()),
+    );
     answers.insert("notices".into(), format!("{:?}", app.notices(rights).unwrap()));
     answers.insert("author".into(), format!("{:?}", app.knows_author(rights).unwrap()));
     answers
