@@ -329,7 +329,8 @@ pub trait Ledger: Send + Sync {
     /// Registers this process as one that makes calls.
     fn enlist(&self) -> Result<Process>;
 
-    /// Decides in one transaction whether a call may run, and holds what it costs.
+    /// Decides in one transaction whether a call may run, and holds what it costs. Every process
+    /// sees the hold at once; a power cut may take it away, as a release would.
     fn begin(&self, process: &Process, hold: &NewHold) -> Result<Begun>;
 
     /// Charges a call that succeeded: `author` of the price to its author, the rest to the

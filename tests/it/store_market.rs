@@ -8,6 +8,7 @@ use notewell::{
             Account, Begun, CallIdentity, EntryFilter, EntryId, EntryKind, HoldId, NewEntry,
             NewHold, Outside, Posted, Process,
         },
+        payments::{Booked, NewPayment, PaymentState},
         usage::{Call, NewUsage, Outcome, UsageFilter},
     },
 };
@@ -334,6 +335,90 @@ fn balances_can_be_counted_again() {
     every_store(|store, _| {
         top_up(&*store.ledger, ANN, 100, "a");
         assert_eq!(store.ledger.recount().unwrap(), 0);
+        proved(store);
+    });
+}
+
+#[test]
+fn a_payment_is_begun_once_and_booked_once() {
+    every_store(|store, _| {
+        let payments = &*store.payments;
+        let new = NewPayment {
+            provider: Outside::Stripe,
+            reference: "nw_1".into(),
+            user: Some(ANN),
+            amount: Money(500),
+            currency: "USD".into(),
+            call: None,
+        };
+        let payment = payments.begin(&new).unwrap();
+        assert_eq!((payment.state, payment.entry), (PaymentState::Begun, None));
+        assert_eq!(payments.begin(&new).unwrap(), payment, "the same reference");
+        assert_eq!(payments.find(Outside::X402, "nw_1").unwrap(), None);
+        let (begun, settling) = (PaymentState::Begun, PaymentState::Settling);
+        assert!(payments.advance(payment.id, begun, settling).unwrap());
+        assert!(!payments.advance(payment.id, begun, settling).unwrap(), "by one caller only");
+        assert_eq!(payments.in_state(settling).unwrap().len(), 1);
+        let entry = |amount| {
+            NewEntry::new(EntryKind::TopUp, "stripe:nw_1")
+                .add(Account::Outside(Outside::Stripe), Money(-amount))
+                .add(Account::User(ANN), Money(amount))
+        };
+        let uneven = entry(500).add(Account::Platform, Money(1));
+        assert!(payments.book(payment.id, &uneven, "cs_1", None).is_err());
+        assert_eq!(payments.find(Outside::Stripe, "nw_1").unwrap().unwrap().state, settling);
+        let Booked::New(booked) = payments.book(payment.id, &entry(500), "cs_1", None).unwrap()
+        else {
+            panic!("not booked")
+        };
+        let again = payments.book(payment.id, &entry(500), "cs_2", None).unwrap();
+        assert_eq!(again, Booked::Known(booked.id));
+        payments.set_state(payment.id, PaymentState::Failed, "cs_3").unwrap();
+        let now = payments.find(Outside::Stripe, "nw_1").unwrap().unwrap();
+        assert_eq!((now.state, now.entry), (PaymentState::Booked, Some(booked.id)));
+        assert_eq!(now.outside, "cs_1");
+        assert_eq!(payments.of_user(ANN, 10).unwrap(), [now]);
+        assert!(payments.of_user(MIRA, 10).unwrap().is_empty());
+        assert_eq!(balance(store, Account::User(ANN)), Money(500));
+        assert!(!payments.knows_event(Outside::Stripe, "evt_1").unwrap());
+        payments.add_event(Outside::Stripe, "evt_1").unwrap();
+        payments.add_event(Outside::Stripe, "evt_1").unwrap();
+        assert!(payments.knows_event(Outside::Stripe, "evt_1").unwrap());
+        assert!(!payments.knows_event(Outside::X402, "evt_1").unwrap());
+        proved(store);
+    });
+}
+
+#[test]
+fn a_sale_is_booked_with_its_call() {
+    every_store(|store, _| {
+        let payments = &*store.payments;
+        let payment = payments
+            .begin(&NewPayment {
+                provider: Outside::X402,
+                reference: "0xabc".into(),
+                user: None,
+                amount: PRICE,
+                currency: "USD".into(),
+                call: Some([7; 32]),
+            })
+            .unwrap();
+        assert_eq!(payment.call, Some([7; 32]));
+        let entry = NewEntry::new(EntryKind::Sale, "x402:0xabc")
+            .add(Account::Outside(Outside::X402), -PRICE)
+            .add(Account::Author(MIRA), Money(8_000))
+            .add(Account::Platform, Money(2_000));
+        let anonymous = Call { user: None, token: None, ..call() };
+        let usage = NewUsage { call: anonymous, outcome: Outcome::Charged, ms: 4 };
+        for _ in 0..2 {
+            payments.book(payment.id, &entry, "0xtx", Some(&usage)).unwrap();
+        }
+        let rows = store.usage.list(&UsageFilter::default(), 10).unwrap();
+        assert_eq!(rows.len(), 1, "one row for one sale");
+        assert_eq!((rows[0].call.user, rows[0].charged), (None, PRICE));
+        let tomorrow = Timestamp::now().plus_days(1);
+        let earned = store.usage.earnings(MIRA, Timestamp(0), tomorrow).unwrap();
+        assert_eq!((earned[0].gross, earned[0].earned), (PRICE, Money(8_000)));
         proved(store);
     });
 }

@@ -107,7 +107,8 @@ impl Ledger for Sqlite {
     }
 
     fn begin(&self, process: &Process, hold: &NewHold) -> Result<Begun> {
-        self.write(|tx| holds::begin(tx, process.id, hold))?
+        // Without its capture a hold is worth nothing, and the capture is durable.
+        self.write_lightly(|tx| holds::begin(tx, process.id, hold))?
     }
 
     fn capture(&self, hold: HoldId, author: Money, ms: u64) -> Result<Captured> {

@@ -80,6 +80,25 @@ impl Sqlite {
     /// Runs one write transaction: durable when this returns.
     fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::transact(&mut writer, work)
+    }
+
+    /// Runs one write transaction that every process sees at once, and that a power cut may take
+    /// away until the next durable one. For what is worth nothing without a later write.
+    fn write_lightly<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let light = Light::begin(&mut writer)
+            .map_err(|error| fault::explain(error, DATABASE, "write to it"))?;
+        Self::transact(light.0, work)
+    }
+
+    fn transact<T>(
+        writer: &mut Connection,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         // IMMEDIATE: a lock that is taken late fails instead of waiting.
         writer
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -133,9 +152,44 @@ impl Sqlite {
     }
 }
 
+/// A connection whose commits are not synced; they are again when this is dropped.
+struct Light<'a>(&'a mut Connection);
+
+impl<'a> Light<'a> {
+    fn begin(writer: &'a mut Connection) -> rusqlite::Result<Self> {
+        let light = Self(writer);
+        light.0.pragma_update(None, "synchronous", "normal")?;
+        Ok(light)
+    }
+}
+
+impl Drop for Light<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.pragma_update(None, "synchronous", "full") {
+            tracing::error!(%error, "writes may not survive a power cut until the next start");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commits_are_synced_again_after_a_light_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = Sqlite::open(&dir.path().join("notewell.db")).unwrap();
+        let level = |db: &Connection| {
+            db.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        let (normal, full) = (1, 2);
+        assert_eq!(level(&database.writer.lock().unwrap()), full);
+        assert_eq!(database.write_lightly(|tx| Ok(level(tx))).unwrap(), normal);
+        assert_eq!(level(&database.writer.lock().unwrap()), full);
+        assert!(database.write_lightly(|tx| tx.execute("nonsense", [])).is_err());
+        assert_eq!(level(&database.writer.lock().unwrap()), full);
+        assert_eq!(database.write(|tx| Ok(level(tx))).unwrap(), full);
+    }
 
     #[test]
     fn a_newer_file_is_refused_and_left_alone() {
