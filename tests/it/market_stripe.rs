@@ -89,6 +89,8 @@ fn a_person_buys_credit_on_the_providers_page() {
     assert_eq!(entries[0]["kind"], "top_up");
     assert_eq!(entries[0]["memo"], "cs_test_1");
     assert!(entries[0]["postings"].to_string().contains("outside:stripe"), "{entries}");
+    let audit = home.say(&["audit"]);
+    assert!(audit.contains("stripe\tmarket_top_up\tann"), "{audit}");
     is_sound(&home);
 }
 

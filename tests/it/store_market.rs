@@ -359,7 +359,7 @@ fn a_payment_is_begun_once_and_booked_once() {
         assert!(payments.advance(payment.id, begun, settling).unwrap());
         assert!(!payments.advance(payment.id, begun, settling).unwrap(), "by one caller only");
         assert_eq!(payments.in_state(settling).unwrap().len(), 1);
-        let entry = |amount| {
+        let entry = |amount: i64| {
             NewEntry::new(EntryKind::TopUp, "stripe:nw_1")
                 .add(Account::Outside(Outside::Stripe), Money(-amount))
                 .add(Account::User(ANN), Money(amount))

@@ -17,8 +17,8 @@ use crate::{
 /// What became of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// A payment was booked.
-    Booked,
+    /// A payment was booked as the credit of this user.
+    Booked(UserId),
     /// The same was dealt with before.
     Repeat,
     /// It does not concern us.
@@ -75,7 +75,7 @@ impl Market {
         count(
             from,
             match &received {
-                Ok(Received::Booked) => "booked",
+                Ok(Received::Booked(_)) => "booked",
                 Ok(Received::Repeat) => "repeat",
                 Ok(Received::Ignored) => "ignored",
                 Err(_) => "refused",
@@ -140,7 +140,7 @@ impl Market {
             .add(Account::Outside(payment.provider), -payment.amount)
             .add(Account::User(user), payment.amount);
         Ok(match payments.book(payment.id, &entry, outside, None)? {
-            Booked::New(_) => Received::Booked,
+            Booked::New(_) => Received::Booked(user),
             Booked::Known(_) => Received::Repeat,
         })
     }

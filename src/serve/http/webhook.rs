@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Site, body, gate::Visitor, origin, refuse};
 use crate::{
+    app::{accounts::Actor, market::Received},
     domain::{Code, Error},
     serve::mcp::Identity,
     store::ledger::Outside,
@@ -45,7 +46,14 @@ pub async fn stripe(State(site): State<Site>, request: Request) -> Response {
     let app = site.hub.app.clone();
     // The store blocks.
     let received = tokio::task::spawn_blocking(move || {
-        app.market().receive(Outside::Stripe, &signature, &read.bytes)
+        let received = app.market().receive(Outside::Stripe, &signature, &read.bytes)?;
+        if let Received::Booked(user) = received {
+            let account = app.store.users.get(user)?;
+            let name = account.map_or_else(String::new, |account| account.name.to_string());
+            let provider = Actor { who: "stripe".into(), address: from.to_string() };
+            app.audit(provider.entry("market_top_up", name, "ok"));
+        }
+        Ok(received)
     })
     .await
     .unwrap_or_else(|error| {
@@ -53,7 +61,12 @@ pub async fn stripe(State(site): State<Site>, request: Request) -> Response {
     });
     match received {
         Ok(received) => {
-            tracing::info!(?received, "an event of Stripe");
+            let outcome = match received {
+                Received::Booked(_) => "booked",
+                Received::Repeat => "repeat",
+                Received::Ignored => "ignored",
+            };
+            tracing::info!(outcome, "an event of Stripe");
             axum::Json(json!({ "received": true })).into_response()
         }
         // Stripe sends it again, and tells the operator when that does not help.
