@@ -20,7 +20,7 @@ use crate::{
             cookie::{self, SignedIn},
             origin,
         },
-        mcp::Link,
+        mcp::{Identity, Link},
     },
 };
 
@@ -114,20 +114,22 @@ impl Visit {
             Some("dark") => "dark",
             _ => "",
         };
+        // A program with a token reads pages and manages no account.
+        let has_token = matches!(self.link.identity, Identity::Token(_) | Identity::Connection(_));
+        let is_person = self.is_known() && !has_token;
         let mut menu = Vec::new();
-        if self.is_known() {
+        if is_person {
             menu.push(entry("/account", "Account"));
-            menu.push(entry("/connect", "Connect a client"));
         }
+        menu.push(entry("/connect", "Connect a client"));
         if self.rights().may(Right::History) {
             menu.push(entry("/history", "Changes"));
         }
         if self.rights().may(Right::LibraryState) {
-            menu.extend([
-                entry("/status", "Status"),
-                entry("/users", "Users"),
-                entry("/audit", "Audit log"),
-            ]);
+            menu.push(entry("/status", "Status"));
+        }
+        if is_person && self.rights().role() == Role::Owner {
+            menu.extend([entry("/users", "Users"), entry("/audit", "Audit log")]);
         }
         if !self.is_known() {
             menu.push(entry("/sign-in", "Sign in"));

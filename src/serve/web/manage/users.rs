@@ -113,7 +113,7 @@ pub async fn add(form: Form) -> Response {
 
 /// Whether an error is about what was entered.
 fn is_told(error: &Error) -> bool {
-    matches!(error.code, Code::InvalidParams | Code::InvalidRequest)
+    matches!(error.code, Code::InvalidParams | Code::InvalidRequest | Code::Conflict)
 }
 
 /// `GET /users/{name}`.
