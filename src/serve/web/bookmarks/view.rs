@@ -37,8 +37,6 @@ pub struct BookmarkView {
     pub labels: Vec<(String, String)>,
     /// What to do with it.
     pub action: Option<String>,
-    /// How it speaks.
-    pub sentiment: Option<String>,
     /// One sentence.
     pub summary: Option<String>,
     /// What others thought of it: `1200 likes`.
@@ -91,7 +89,6 @@ impl BookmarkView {
                 })
                 .collect(),
             action: bookmark.action.as_ref().map(|judged| words(judged.value.as_str())),
-            sentiment: bookmark.sentiment.as_ref().map(|judged| judged.value.to_string()),
             summary: bookmark.summary.as_ref().map(|judged| judged.value.clone()),
             engagement: engagement(bookmark),
             name,
