@@ -50,6 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test's own files")]
     fn only_files_of_the_vault_are_attachments() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("vault");

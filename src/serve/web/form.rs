@@ -69,7 +69,7 @@ impl FromRequest<Site> for Form {
             Ok(visit) => visit,
             Err(never) => match never {},
         };
-        check_origin(site, &visit, &parts.headers)?;
+        check_origin(site, &visit, &parts.headers).map_err(|refused| *refused)?;
         let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
             let error = Error::invalid_request("this address takes a form; open its page first");
@@ -82,7 +82,7 @@ impl FromRequest<Site> for Form {
 }
 
 /// Refuses a form that was not sent from a page of ours.
-pub fn check_origin(site: &Site, visit: &Visit, headers: &HeaderMap) -> Result<(), Response> {
+pub fn check_origin(site: &Site, visit: &Visit, headers: &HeaderMap) -> Result<(), Box<Response>> {
     if cookie::is_same_origin(headers, &origin::base(site, headers)) {
         return Ok(());
     }
@@ -91,7 +91,7 @@ pub fn check_origin(site: &Site, visit: &Visit, headers: &HeaderMap) -> Result<(
     );
     let mut response = errors::page(visit, error);
     *response.status_mut() = StatusCode::FORBIDDEN;
-    Err(response)
+    Err(Box::new(response))
 }
 
 #[cfg(test)]

@@ -251,25 +251,25 @@ mod tests {
 
     #[test]
     fn a_heading_is_shown_once_with_its_marks() {
-        let found = |snippet: &str, marks: Vec<Range<usize>>, path: &[&str]| Match {
+        let found = |snippet: &str, marks: &[(usize, usize)], path: &[&str]| Match {
             id: "p1:c2".parse().unwrap(),
             toc_path: path.iter().map(|part| (*part).to_owned()).collect(),
             snippet: snippet.to_owned(),
-            marks,
+            marks: marks.iter().map(|(start, end)| *start..*end).collect(),
             relevance: 0.0,
         };
         let mut title = Vec::new();
         let passage = passage_of(
-            found("Сад весной\nроза", vec![0..6, 20..28], &["T", "Сад весной"]),
+            found("Сад весной\nроза", &[(0, 6), (20, 28)], &["T", "Сад весной"]),
             "/n/1",
             "T",
             &mut title,
         );
         assert_eq!(shown(&passage.section), "[Сад] весной");
         assert_eq!(shown(&passage.pieces), "[роза]");
-        let passage = passage_of(found("庭 の土", vec![0..3], &[]), "/n/1", "庭", &mut title);
+        let passage = passage_of(found("庭 の土", &[(0, 3)], &[]), "/n/1", "庭", &mut title);
         assert_eq!((shown(&passage.pieces), title.len()), ("の土".to_owned(), 1));
-        let passage = passage_of(found("Gardens", vec![0..7], &[]), "/n/1", "Garden", &mut title);
+        let passage = passage_of(found("Gardens", &[(0, 7)], &[]), "/n/1", "Garden", &mut title);
         assert_eq!(shown(&passage.pieces), "[Gardens]");
     }
 

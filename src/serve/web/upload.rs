@@ -42,7 +42,7 @@ impl FromRequest<Site> for Upload {
             Ok(visit) => visit,
             Err(never) => match never {},
         };
-        form::check_origin(site, &visit, &parts.headers)?;
+        form::check_origin(site, &visit, &parts.headers).map_err(|refused| *refused)?;
         let boundary = match boundary(&parts.headers) {
             Ok(boundary) => boundary,
             Err(error) => return Err(errors::page(&visit, error)),

@@ -87,7 +87,7 @@ pub async fn start(State(site): State<Site>, request: Request) -> Response {
         Err(never) => match never {},
     };
     if let Err(refused) = form::check_origin(&site, &visit, &parts.headers) {
-        return refused;
+        return *refused;
     }
     // Whoever may not import sends nothing to the disk.
     let Some(actor) = Room::to_write(&visit).map(|room| room.actor()) else {

@@ -69,7 +69,7 @@ pub async fn by_number(Path(pid): Path<i64>, visit: Visit) -> Response {
             let opened = open(visit, pid)?;
             match page_of_its_own(visit, Pid(pid))? {
                 Some(address) => Ok(Reply::see(&address)),
-                None => show(visit, &opened).map(Reply::from),
+                None => show(visit, &opened),
             }
         })
         .await
