@@ -61,9 +61,10 @@ export async function crawl(server, { seeds = ['/'], cookie = '', perShape = 4, 
     const { url, from, isSeed } = queue.shift();
     const shape = shapeOf(url);
     const count = opened.get(shape) ?? 0;
-    // Of the many ways to filter, one each.
+    // Of the many ways to filter, one each; three filters at once are no shape of their own.
     const most = shape.includes('&') ? Math.ceil(perShape / 4) : perShape;
-    if (!isSeed && count >= most) continue;
+    const isRare = new URL(url).searchParams.size > 2;
+    if (!isSeed && (isRare || count >= most)) continue;
     opened.set(shape, count + 1);
     const answer = await fetch(url, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
     const kind = answer.headers.get('content-type') ?? '';
