@@ -78,8 +78,9 @@ fn clean(html: &str) -> String {
                     Some(id) => format!("#{ID_PREFIX}{id}").into(),
                     None => Cow::Borrowed(value),
                 }),
-                // A picture of another site would tell that site who reads.
-                ("img", "src") if is_external(value) => None,
+                // A picture of another site would tell that site who reads. One in raw HTML is not
+                // among the links of the note, so that nothing says who may see it.
+                ("img", "src") if is_external(value) || !value.starts_with('/') => None,
                 _ => Some(value.into()),
             });
         builder

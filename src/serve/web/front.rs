@@ -161,6 +161,9 @@ fn results(visit: &Visit, asked: &Asked, may_ask: bool) -> Result<Results> {
     let mut notes = if is_bare { Vec::new() } else { found.notes() };
     notes.extend(app.notices(rights)?);
     page.notes = sentences(notes);
+    if let Some(answer) = &mut page.answer {
+        answer.notes.retain(|note| !page.notes.contains(note));
+    }
     page.count = counted(found.total.items, found.total.exact);
     page.previous = (asked.start > 0).then(|| asked.from(asked.start.saturating_sub(LIMIT)).href());
     page.next = found.next.map(|next| asked.from(next).href());
