@@ -64,6 +64,7 @@ fn twin(words: [&str; 4]) -> Twin {
     shop.home
         .note("Public.md", "---\nfree: true\ntags: [open]\n---\n# Public\n\nAbout reviews. [[review]] ![[review]] [[обзор]] ![[評]] ![[mira/review]]\n")
         .note("uses.md", "---\nfree: true\nmcp_method: uses\n---\n{{note:review.md|nothing}} {{note:mira/обзор.md|nothing}} {{note:評|nothing}}\n");
+    shop.home.settle();
     shop.say(&["index"]);
     let reader = shop.home.token("reader");
     let poor = shop.user("ann", "reader", "read,write,market");

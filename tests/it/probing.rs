@@ -97,7 +97,7 @@ fn hidden_part(home: &Home) {
 fn library(hidden: bool) -> (Home, App) {
     let home = Home::new();
     common_part(&home);
-    home.say(&["index"]);
+    home.settle().say(&["index"]);
     for id in ["cardone", "cardtwo"] {
         let file = home.dir.path().join(format!("{id}.json"));
         home.say(&["import", "cards", file.to_str().unwrap()]);

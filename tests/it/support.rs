@@ -58,6 +58,25 @@ impl Home {
         self
     }
 
+    /// Makes every note so far equally old: which of two is the newest is then no matter of the
+    /// clock.
+    pub fn settle(&self) -> &Self {
+        let mut folders = vec![self.vault()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let file = std::fs::File::options().write(true).open(path).unwrap();
+                file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_750_000_000))
+                    .unwrap();
+            }
+        }
+        self
+    }
+
     /// The program on this home's data and vault.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = notewell();
