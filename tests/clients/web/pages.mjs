@@ -15,7 +15,7 @@ const only = process.argv.slice(2);
 const mostBytes = 40_000;
 
 // Pages that no link may lead to but that must be there.
-const seeds = ['/', '/?q=coffee', '/?q=молоко', '/?q=水', '/?q=zzqqxx%20wwvvkk', '/?q=coffee&ask=1', '/sign-in', '/no-such-page'];
+const seeds = ['/', '/?q=coffee', '/?q=молоко', '/?q=水', '/?q=zzqqxx%20wwvvkk', '/?q=coffee&ask=1', '/account', '/connect', '/status', '/doctor', '/users', '/audit', '/market/topup', '/sign-in', '/no-such-page'];
 
 async function checkPage(tab, entry, view, { isLong }) {
   await tab.look(view);

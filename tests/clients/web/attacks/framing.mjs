@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { check } from '../../lab/report.mjs';
 
 export async function framing({ context, server }) {
-  for (const path of ['/', '/sign-in', '/cards', '/authorize?response_type=code', '/settings']) {
+  for (const path of ['/', '/sign-in', '/cards', '/authorize?response_type=code', '/account', '/users']) {
     await check(`framing: ${path} shows nothing in a frame`, async () => {
       const site = createServer((_, response) => {
         response.setHeader('content-type', 'text/html');

@@ -1,6 +1,7 @@
 // Getting in and out.
 import assert from 'node:assert/strict';
 
+import { request } from '../../lab/mcp.mjs';
 import { fillIn, owner, press, signIn } from '../../lab/person.mjs';
 import { check } from '../../lab/report.mjs';
 import { openTab } from '../visitor.mjs';
@@ -34,6 +35,22 @@ export async function account({ browser, server }) {
     await page.click('.menu summary');
     await Promise.all([page.waitForNavigation(), page.click('.menu button[value=auto]')]);
     assert.ok(!(await page.$('html.dark')));
+  });
+  await check('account: a token is made, shown once, and revoked', async () => {
+    await page.goto(`${server.url}/account`);
+    await page.$$eval('details.panel', panels => panels.forEach(panel => { panel.open = true; }));
+    await fillIn(page, 'name', 'Телефон', 'form[action="/account/token"]');
+    await press(page, 'Make token');
+    const secret = /nw_[A-Za-z0-9_-]{20,}/.exec(await page.$eval('main', main => main.innerHTML))?.[0];
+    assert.ok(secret, 'the token is not shown');
+    const tools = await request(`${server.url}/_system/mcp`, secret, 'tools/list');
+    assert.ok(tools.tools.some(tool => tool.name === 'search'));
+    await page.goto(`${server.url}/account`);
+    assert.ok(!(await page.content()).includes(secret), 'the token is shown again');
+    const revoke = await page.waitForSelector('main ::-p-xpath(.//tr[contains(., "Телефон")]//button)');
+    await Promise.all([page.waitForNavigation(), revoke.click()]);
+    const after = await fetch(`${server.url}/_system/mcp`, { method: 'POST', headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
+    assert.equal(after.status, 401);
   });
   await check('account: signing out ends the session', async () => {
     const [cookie] = (await context.cookies()).filter(({ name }) => name === 'nw');
