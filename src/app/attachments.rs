@@ -1,11 +1,15 @@
 //! Files beside notes, for whoever may read a note that shows them.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
-use super::{App, notes::Opened, rights::Rights};
+use super::{App, edit::page_in, notes::Opened, rights::Rights};
 use crate::{
-    domain::{Pid, Result},
-    markdown::links::{LinkKind, LinkTarget},
+    domain::{Error, Pid, Result, VaultPath},
+    markdown::{
+        Note,
+        links::{LinkKind, LinkTarget},
+    },
+    store::pages::VaultRow,
     vault,
 };
 
@@ -33,6 +37,45 @@ impl App {
         Ok(None)
     }
 
+    /// Refuses a text that names a file which the caller may not see: whoever reads the note reads
+    /// the file. What the note showed before, in its place then, it may show on. A file that is hidden and one that is not there
+    /// are refused alike.
+    pub(super) fn check_files(
+        &self,
+        vault: &VaultRow,
+        before: Option<(&VaultPath, &str)>,
+        (path, after): (&VaultPath, &str),
+        rights: &Rights,
+    ) -> Result<()> {
+        if rights.visible().is_everything() {
+            return Ok(());
+        }
+        let files = |text: &str| -> BTreeSet<String> {
+            let note = Note::parse(text, path.stem());
+            let targets = note.links().iter().filter_map(|link| link.target());
+            targets.map(|target| target.path).filter(|path| vault::names_file(path)).collect()
+        };
+        let known = before.map(|(_, text)| files(text)).unwrap_or_default();
+        let root = vault.folder().canonicalize().unwrap_or_else(|_| vault.folder().to_owned());
+        for target in &files(after) {
+            let file = vault::attachment(&root, path, target);
+            let is_same = |(from, _): (&VaultPath, &str)| {
+                from == path || vault::attachment(&root, from, target) == file
+            };
+            if known.contains(target) && before.is_some_and(is_same) {
+                continue;
+            }
+            let place = file.as_ref().and_then(|file| file.strip_prefix(&root).ok()?.to_str());
+            let place = place.and_then(|place| VaultPath::parse(place).ok());
+            if !place.is_some_and(|place| rights.sees(&page_in(vault, &place, ""))) {
+                return Err(Error::invalid_params(format!(
+                    "the note would show `{target}`, which is no file that you may read; nothing was changed. Name a file of a folder that you may read, with its path"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn attached(&self, opened: &Opened, path: &str) -> Result<Option<PathBuf>> {
         let Some(row) = &opened.page else { return Ok(None) };
         let shows = opened
@@ -41,7 +84,7 @@ impl App {
             .iter()
             .filter_map(|link| link.target())
             .any(|target| target.path == path);
-        if !shows {
+        if !shows || !vault::names_file(path) {
             return Ok(None);
         }
         let root = self.sources.root(&row.vault)?;

@@ -226,6 +226,9 @@ impl Columns {
 /// Sets by segment and condition, and the memory they take.
 type Sets = (HashMap<(SegmentId, String), Arc<Bits>>, usize);
 
+/// A segment, the number of its deleted passages, and the part that is counted; `None` for all.
+type CountKey = (SegmentId, u32, Option<Arc<str>>);
+
 /// What is worth keeping between searches: segments never change, so neither does what is known of
 /// them.
 #[derive(Default)]
@@ -234,7 +237,7 @@ pub(super) struct Cache {
     columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
     /// By segment, the number of its deleted passages and the part of the library that is counted:
     /// together they never change.
-    counts: Mutex<HashMap<(SegmentId, u32, Option<Arc<str>>), Counts>>,
+    counts: Mutex<HashMap<CountKey, Counts>>,
 }
 
 impl Cache {

@@ -24,6 +24,18 @@ pub fn attachment(root: &Path, from: &VaultPath, target: &str) -> Option<PathBuf
     }
 }
 
+/// Whether a path that a note names is that of a file which is no note: its name has an ending.
+pub fn names_file(target: &str) -> bool {
+    let ending = target.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+    ending.is_some_and(|(_, ending)| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric();
+        (1..=8).contains(&ending.len())
+            && ending.chars().all(is_plain)
+            && ending.chars().any(|c| c.is_ascii_alphabetic())
+            && !ending.eq_ignore_ascii_case("md")
+    })
+}
+
 /// The file, if it is a plain one below the root and no link leads out.
 fn inside(root: &Path, file: &Path) -> Option<PathBuf> {
     let file = file.canonicalize().ok()?;

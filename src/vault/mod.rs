@@ -18,7 +18,7 @@ pub mod walk;
 pub mod watch;
 pub mod write;
 
-pub use attachment::attachment;
+pub use attachment::{attachment, names_file};
 pub use daily::{Daily, daily};
 pub use page::page;
 pub use place::{check_new_name, file_for_writing, is_ignored};

@@ -226,6 +226,20 @@ fn a_grant_to_write_ends_at_its_folder() {
         "edit_page",
         json!({ "path": "team/deep/New.md", "op": "append", "text": "x" }),
     ));
+    // A picture is read by whoever reads a note that shows it, so that only what she sees is shown.
+    for file in ["private/plan.png", "team/map.png"] {
+        put(&home.vault().join(file), "PNG");
+    }
+    let show = |file: &str| {
+        let text = format!("![[{file}]]");
+        edit(json!({ "path": "team/deep/New.md", "op": "append", "text": text, "dry_run": true }))
+    };
+    assert!(show("team/map.png")["result"].is_object());
+    for file in ["private/plan.png", "plan.png", "../../private/plan.png"] {
+        let absent = file.replace("plan", "none");
+        let hidden = refused(&show(file)).replace(file, "X");
+        assert_eq!(hidden, refused(&show(&absent)).replace(&absent, "X"));
+    }
     // An edit cannot take the page out of reach, nor put a price on it.
     let sold = json!({ "path": "team/deep/New.md", "op": "set", "fields": { "mcp_method": "m", "price": 1 } });
     assert!(refused(&edit(sold)).contains("you may not write"));

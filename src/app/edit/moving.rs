@@ -137,6 +137,8 @@ impl App {
         }
         vault::check_new_name(&to.path)?;
         rights.check_write(&to.page(text))?;
+        // A path that is relative to the note leads elsewhere from its new place.
+        self.check_files(&to.vault, Some((&spot.path, text)), (&to.path, text), rights)?;
         if request.fenced {
             self.check_fence(&to.vault.name, &to.path)?;
         }

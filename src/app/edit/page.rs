@@ -167,6 +167,9 @@ impl App {
         for text in before.into_iter().chain([draft.edited.text.as_str()]) {
             rights.check_write(&spot.page(text))?;
         }
+        let after = draft.edited.text.as_str();
+        let known = before.map(|text| (&spot.path, text));
+        self.check_files(&spot.vault, known, (&spot.path, after), rights)?;
         self.check_size(&spot, &draft.edited.text)?;
         let mut revisions = [Revision {
             pid: spot.pid,
