@@ -168,7 +168,16 @@ impl Rights {
 
     /// Whether the request may change a page, or make it.
     pub fn writes(&self, page: &Page) -> bool {
-        self.sees(page) && self.writable.has_page(page)
+        self.sees(page) && self.writable.has_page(page) && self.may_instruct(page)
+    }
+
+    /// Whether the request may write a page that is a method. Agents of everybody who sees such a
+    /// page follow it, so that a grant does not suffice: only the owner and the page's author may.
+    fn may_instruct(&self, page: &Page) -> bool {
+        let is_own = |own: &Author| own.is_called(page.author.as_deref());
+        page.method.is_none()
+            || self.caller.role() == Role::Owner
+            || self.writable.own().is_some_and(is_own)
     }
 
     /// Whether the request may make pages somewhere in a vault, which may be an author's.
@@ -209,6 +218,12 @@ impl Rights {
     pub fn check_write(&self, page: &Page) -> Result<()> {
         if self.writes(page) {
             return Ok(());
+        }
+        if !self.may_instruct(page) {
+            return Err(Error::invalid_params(format!(
+                "you may not write `{}`: agents follow a page with `mcp_method`, so only the owner and its author write one; nothing was changed",
+                page.path
+            )));
         }
         Err(Error::invalid_params(format!(
             "you may not write `{}`{}; nothing was changed. You may write {}",

@@ -240,6 +240,9 @@ fn a_grant_to_write_ends_at_its_folder() {
         let hidden = refused(&show(file)).replace(file, "X");
         assert_eq!(hidden, refused(&show(&absent)).replace(&absent, "X"));
     }
+    // Agents follow a method: a grant to write a folder is no right to instruct them.
+    let method = json!({ "path": "team/deep/New.md", "op": "set", "fields": { "mcp_method": "initialize" } });
+    assert!(refused(&edit(method)).contains("only the owner and its author"));
     // An edit cannot take the page out of reach, nor put a price on it.
     let sold = json!({ "path": "team/deep/New.md", "op": "set", "fields": { "mcp_method": "m", "price": 1 } });
     assert!(refused(&edit(sold)).contains("you may not write"));
