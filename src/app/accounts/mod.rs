@@ -4,7 +4,11 @@
 //! the blocking pool.
 
 mod brakes;
+#[cfg(feature = "passkeys")]
+mod ceremonies;
 mod grants;
+#[cfg(feature = "passkeys")]
+mod passkeys;
 mod passwords;
 mod sessions;
 mod setup;
@@ -16,6 +20,8 @@ use self::{brakes::Brakes, passwords::Hasher};
 use super::App;
 use crate::{domain::Result, store::audit::NewAuditEntry};
 
+#[cfg(feature = "passkeys")]
+pub use passkeys::passkeys_work_at;
 pub use users::NewUser;
 
 /// The state of accounts that ends with the process.
@@ -25,6 +31,8 @@ pub(super) struct Accounts {
     brakes: Brakes,
     /// The set-up code, once it was asked for. Also the turn of those who set up.
     setup: Mutex<Option<String>>,
+    #[cfg(feature = "passkeys")]
+    passkeys: passkeys::Passkeys,
 }
 
 /// Who changes accounts, for the audit log.

@@ -35,13 +35,7 @@ impl App {
             Ok(name) => self.store.users.find(&name)?,
             Err(_) => None,
         };
-        let address = Key::address(from);
-        let user = Key::User(fold(name).chars().take(100).collect());
-        // A stranger's failures must not keep a user out of the place where they are signed in.
-        let keys = match account.as_ref().map(|one| self.is_at_home(one.id, from)).transpose()? {
-            Some(true) => vec![address],
-            _ => vec![address, user],
-        };
+        let keys = self.brake_keys(name, account.as_ref(), from)?;
         let brakes = &self.accounts.brakes;
         brakes
             .attempt(&keys, Instant::now())
@@ -113,6 +107,21 @@ impl App {
     /// Ends a session of a user. False when there is none.
     pub fn end_session(&self, user: UserId, id: i64) -> Result<bool> {
         self.store.sessions.end(user, id)
+    }
+
+    /// What the attempts of somebody with this name are counted by.
+    pub(super) fn brake_keys(
+        &self,
+        name: &str,
+        account: Option<&Account>,
+        from: IpAddr,
+    ) -> Result<Vec<Key>> {
+        let address = Key::address(from);
+        // A stranger's failures must not keep a user out of the place where they are signed in.
+        Ok(match account.map(|one| self.is_at_home(one.id, from)).transpose()? {
+            Some(true) => vec![address],
+            _ => vec![address, Key::User(fold(name).chars().take(100).collect())],
+        })
     }
 
     /// Whether a user has a session that was opened from this address.

@@ -26,7 +26,7 @@ static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
         let version = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         File { name, kind, plain, packed: gzip(plain), version }
     };
-    vec![
+    let files = vec![
         file(
             "style.css",
             "text/css; charset=utf-8",
@@ -43,7 +43,14 @@ static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
             include_bytes!("../../../assets/web/board.js"),
         ),
         file("icon.svg", "image/svg+xml", include_bytes!("../../../assets/web/icon.svg")),
-    ]
+    ];
+    #[cfg(feature = "passkeys")]
+    let files = {
+        let script = include_bytes!("../../../assets/web/passkey.js");
+        let script = file("passkey.js", "text/javascript; charset=utf-8", script);
+        files.into_iter().chain([script]).collect()
+    };
+    files
 });
 
 /// The address of a file, with its version.

@@ -49,7 +49,7 @@ use super::http::Site;
 
 /// The pages. They see what the caller's rights show.
 pub(super) fn pages() -> Router<Site> {
-    Router::new()
+    let pages = Router::new()
         .route("/", get(front::show))
         .route("/suggest", get(front::suggest))
         .route("/browse", get(browse::show))
@@ -83,18 +83,24 @@ pub(super) fn pages() -> Router<Site> {
         .merge(bookmarks::pages())
         .merge(cards::pages())
         .merge(prompts::pages())
-        .fallback(note::by_path)
+        .fallback(note::by_path);
+    #[cfg(feature = "passkeys")]
+    let pages = pages.merge(account::passkeys::pages());
+    pages
 }
 
 /// What everybody may open: the stylesheet, the script and the icon, and the way in.
 pub(super) fn open() -> Router<Site> {
-    Router::new()
+    let entrances = Router::new()
         .route("/_system/web/{name}", get(assets::file))
         .route("/robots.txt", get(public::robots))
         .route("/manifest.webmanifest", get(assets::manifest))
         .route("/sign-in", get(sign_in::show).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
-        .route("/setup", get(setup::show).post(setup::make))
+        .route("/setup", get(setup::show).post(setup::make));
+    #[cfg(feature = "passkeys")]
+    let entrances = entrances.merge(account::passkeys::entrances());
+    entrances
 }
 
 /// A text as one part of an address, whatever it holds.

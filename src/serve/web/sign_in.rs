@@ -22,6 +22,8 @@ struct SignIn {
     problem: String,
     /// Whether nobody can sign in yet.
     is_new: bool,
+    /// The button for passkeys; empty without them.
+    passkey: String,
 }
 
 /// `GET /sign-in`.
@@ -38,8 +40,19 @@ pub async fn show(visit: Visit) -> Response {
 fn page(visit: &Visit, next: String, name: String, problem: String) -> Result<Html> {
     let shell = Shell { search: false, ..visit.shell() };
     let is_new = !visit.app().has_owner()?;
-    let page = SignIn { shell, next, name, problem, is_new };
+    let passkey = passkey_button(visit, &next)?;
+    let page = SignIn { shell, next, name, problem, is_new, passkey };
     Html::of(&page, Audience::Caller).map(Html::into_entrance)
+}
+
+#[cfg(feature = "passkeys")]
+fn passkey_button(visit: &Visit, next: &str) -> Result<String> {
+    super::account::passkeys::button(visit, next)
+}
+
+#[cfg(not(feature = "passkeys"))]
+fn passkey_button(_: &Visit, _: &str) -> Result<String> {
+    Ok(String::new())
 }
 
 /// `POST /sign-in`.
@@ -58,7 +71,7 @@ pub async fn enter(form: Form) -> Response {
 }
 
 /// The form again, with what was wrong.
-fn refused(visit: &Visit, error: Error, next: String, name: String) -> Result<Reply> {
+pub fn refused(visit: &Visit, error: Error, next: String, name: String) -> Result<Reply> {
     let (status, wait) = match error.code {
         Code::InvalidRequest | Code::InvalidParams => (StatusCode::UNAUTHORIZED, None),
         Code::Limit => (StatusCode::TOO_MANY_REQUESTS, Some(errors::wait_seconds(&error))),

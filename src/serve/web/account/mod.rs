@@ -1,6 +1,8 @@
 //! A person's own account: tokens, connected clients, sessions, and how to connect more.
 
 pub mod connect;
+#[cfg(feature = "passkeys")]
+pub mod passkeys;
 mod person;
 pub mod tokens;
 
@@ -27,6 +29,8 @@ struct AccountPage {
     tokens: Vec<TokenLine>,
     connections: Vec<ConnectionLine>,
     sessions: Vec<SessionLine>,
+    /// The section about passkeys; empty without them.
+    passkeys: String,
     /// Whether there is a password to change.
     has_account: bool,
     may_set_up: bool,
@@ -126,16 +130,33 @@ fn page(visit: &Visit, person: &Person, problem: Option<String>) -> Result<Html>
                 is_this: Some(session.id) == this,
             })
             .collect(),
+        passkeys: passkeys_section(visit, person)?,
         has_account: person.account.is_some(),
         may_set_up: person.account.is_none() && !app.has_owner()?,
         message: match visit.value("done") {
             Some("revoked") => Some("It can no longer be used."),
             Some("ended") => Some("The session is over."),
+            #[cfg(feature = "passkeys")]
+            Some("passkey-added") => Some("The passkey is added. You can sign in with it."),
+            #[cfg(feature = "passkeys")]
+            Some("passkey-removed") => Some(
+                "The passkey is removed. Browsers that signed in with it stay signed in until you end their sessions.",
+            ),
             _ => None,
         },
         problem,
     };
     Html::of(&page, Audience::Caller)
+}
+
+#[cfg(feature = "passkeys")]
+fn passkeys_section(visit: &Visit, person: &Person) -> Result<String> {
+    person.account.as_ref().map_or(Ok(String::new()), |account| passkeys::section(visit, account))
+}
+
+#[cfg(not(feature = "passkeys"))]
+fn passkeys_section(_: &Visit, _: &Person) -> Result<String> {
+    Ok(String::new())
 }
 
 fn line(visit: &Visit, token: Token) -> Result<TokenLine> {
