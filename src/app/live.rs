@@ -34,7 +34,7 @@ fn cores() -> usize {
 /// Entries of the change log that are read at once.
 const CHANGES_AT_ONCE: usize = 1_000;
 
-/// How far connections were told of the change log.
+/// How far the change log was announced to connections.
 struct News {
     position: i64,
     /// A page changed, and the lists that it may be in were not compared yet.
@@ -97,7 +97,7 @@ impl App {
         let position = self.store.items.head().unwrap_or_default();
         let mut news = News { position, lists_due: false };
         self.remember_lists();
-        self.prompts_told.store(self.prompts.version().unwrap_or_default(), Ordering::Release);
+        self.prompts_announced.store(self.prompts.version().unwrap_or_default(), Ordering::Release);
         // Watch first, then look: a change in between is seen twice rather than never.
         let mut followed: Vec<Followed> =
             vaults.into_iter().map(|vault| self.follow_vault(vault)).collect();
@@ -141,7 +141,7 @@ impl App {
             tracing::warn!(code = error.code.as_str(), "could not read what changed; trying again");
         }
         if let Ok(version) = self.prompts.version()
-            && self.prompts_told.swap(version, Ordering::AcqRel) != version
+            && self.prompts_announced.swap(version, Ordering::AcqRel) != version
         {
             self.events.send(&Event::Prompts);
         }
@@ -184,23 +184,23 @@ impl App {
 
     fn remember_lists(&self) {
         if let Ok(lists) = self.lists() {
-            *self.told.lock().unwrap_or_else(PoisonError::into_inner) = lists;
+            *self.announced.lock().unwrap_or_else(PoisonError::into_inner) = lists;
         }
     }
 
-    /// Sends a notice for each list that is not what connections were told last.
+    /// Sends a notice for each list that differs from what was announced last.
     fn tell_lists(&self) -> Result<()> {
         let (methods, pages) = self.lists()?;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.0 != methods {
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        if announced.0 != methods {
             self.events.send(&Event::Tools);
             // A method is offered as a prompt too.
             self.events.send(&Event::Prompts);
         }
-        if told.1 != pages {
+        if announced.1 != pages {
             self.events.send(&Event::Resources);
         }
-        *told = (methods, pages);
+        *announced = (methods, pages);
         Ok(())
     }
 

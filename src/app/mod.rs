@@ -109,11 +109,11 @@ pub struct App {
     /// The vectors of what is offered.
     offer_vectors: offers::OfferVectors,
     known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
-    /// The methods and the number of pages that connections were told of.
-    told: Mutex<(Vec<String>, u64)>,
-    /// The state of the prompts that the registry shows, and the one that connections were told of.
+    /// The methods and the number of pages that were last announced to connections.
+    announced: Mutex<(Vec<String>, u64)>,
+    /// The state of the prompts that the registry shows, and the one last announced.
     prompts_seen: Mutex<Option<u64>>,
-    prompts_told: AtomicU64,
+    prompts_announced: AtomicU64,
     live: Mutex<Option<Live>>,
 }
 
@@ -170,9 +170,9 @@ impl App {
             glances: Glances::default(),
             offer_vectors: offers::OfferVectors::default(),
             known_methods: Mutex::default(),
-            told: Mutex::default(),
+            announced: Mutex::default(),
             prompts_seen: Mutex::default(),
-            prompts_told: AtomicU64::default(),
+            prompts_announced: AtomicU64::default(),
             live: Mutex::default(),
         };
         // A process that died may have left a change half made.
@@ -210,7 +210,7 @@ impl App {
         self.embedder.as_ref()
     }
 
-    /// What a client's model is told about this server at the start: the page whose method is
+    /// The server's instructions for a client's model: the page whose method is
     /// `initialize` (or another that the client names), or our own words.
     pub fn greeting(&self, rights: &Rights, method: Option<&str>) -> String {
         self.instructions(rights, method).unwrap_or_else(|| INSTRUCTIONS.to_owned())

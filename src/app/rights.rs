@@ -229,12 +229,12 @@ impl Rights {
             "you may not write `{}`{}; nothing was changed. You may write {}",
             page.path,
             if self.sees(page) { "" } else { " as it would be" },
-            self.told_writable()
+            self.describe_writable()
         )))
     }
 
     /// What the request may write, for an error.
-    pub(super) fn told_writable(&self) -> String {
+    pub(super) fn describe_writable(&self) -> String {
         let extents = self.writable.extents().iter().map(ToString::to_string);
         let own = self
             .writable

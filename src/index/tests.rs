@@ -368,7 +368,7 @@ fn a_fill_that_was_cut_short_goes_on_where_it_was() {
     }
     let source = std::sync::Arc::new(Flaky(shelf.clone(), AtomicUsize::new(0)));
     let index = Index::open(folder.path(), source.clone(), None).unwrap();
-    assert!(index.ensure_fresh(LONG).is_err(), "a failure is told");
+    assert!(index.ensure_fresh(LONG).is_err(), "a failure is reported");
     let before = source.1.load(Ordering::SeqCst);
     assert_eq!(index.view().unwrap().passages(), 100, "the first step was kept");
     assert_eq!(index.ensure_fresh(LONG).unwrap(), Freshness::default());

@@ -53,7 +53,7 @@ pub struct Found {
     pub relevance: f32,
     /// What results are ordered by.
     pub score: f32,
-    /// What each side said of its best passage.
+    /// How each side scored its best passage.
     pub evidence: Evidence,
     /// Best first.
     pub matches: Vec<Match>,

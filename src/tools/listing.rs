@@ -10,7 +10,7 @@ use crate::{
     domain::{Pid, Price, Result},
 };
 
-/// A tool as it is told to a client.
+/// A tool as a client lists it.
 #[derive(Debug, Clone)]
 pub struct Listed {
     /// The name.

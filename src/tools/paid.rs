@@ -24,7 +24,7 @@ pub const RECEIPT: &str = "notewell/receipt";
 /// The name under which a result carries the facilitator's answer.
 pub const SETTLEMENT: &str = "x402/payment-response";
 
-/// What a call pays with, and what its connection was told before.
+/// What a call pays with, and what its connection was shown before.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Payment<'a> {
     /// The token of the request.
@@ -88,7 +88,7 @@ pub(super) fn run(
     });
     let charge = charge.map_err(|error| with_price(error, method, price, cx))?;
     let rendered = cx.app.render_method(method, ready, arguments, cx.rights).and_then(|text| {
-        // Who is not there any more, or was told that it took too long, is not charged.
+        // A caller who went away, or whose call timed out, is not charged.
         cx.patience.check()?;
         within_size(cx.app, Output::of_text(text))
     });

@@ -38,11 +38,11 @@ pub struct Options {
     pub poll: bool,
     /// How often a polled folder is read.
     pub poll_every: Duration,
-    /// A batch is told when nothing has happened for this long,
+    /// A batch is delivered when nothing has happened for this long,
     pub quiet: Duration,
     /// or when its first event is this old.
     pub longest: Duration,
-    /// More notes than this are told as a rescan.
+    /// More notes than this are reported as a rescan.
     pub bulk: usize,
 }
 
@@ -321,7 +321,7 @@ mod tests {
     fn await_notes(changes: &Receiver<Change>, names: &[&str]) {
         let mut missing: BTreeSet<PathBuf> = names.iter().map(PathBuf::from).collect();
         while !missing.is_empty() {
-            match changes.recv_timeout(PATIENCE).expect("a change is told") {
+            match changes.recv_timeout(PATIENCE).expect("a change is reported") {
                 Change::Rescan => return,
                 Change::Batch(paths) => {
                     for path in paths {
@@ -353,7 +353,7 @@ mod tests {
         save(vault.path(), "日記/五月.md", "1");
         await_notes(&changes, &["日記/五月.md"]);
         drop(watch);
-        assert!(changes.recv().is_err(), "nothing is told after the watch has gone");
+        assert!(changes.recv().is_err(), "nothing is reported after the watch has gone");
     }
 
     #[test]

@@ -267,7 +267,7 @@ fn lists_have_pages_and_images_have_links() {
             assert_eq!(result["content"].as_array().unwrap().len(), 1);
             break;
         };
-        // The model is told beside the array, which programs can still parse.
+        // The notice stands beside the array, which programs can still parse.
         assert!(result["content"][1]["text"].as_str().unwrap().contains(cursor));
         arguments["cursor"] = json!(cursor);
     }

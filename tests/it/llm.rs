@@ -142,7 +142,7 @@ fn ask_with(home: &Home, config: &str, question: &str) -> (Value, String) {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{err}");
     let all = format!("{out}\n{err}");
-    assert!(!all.contains(KEY), "the key was told: {all}");
+    assert!(!all.contains(KEY), "the key leaked: {all}");
     (serde_json::from_str(&out).unwrap(), all)
 }
 

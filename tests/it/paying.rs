@@ -1,4 +1,4 @@
-//! Paying for a call: who is charged, how often, and what a caller is told who cannot pay.
+//! Paying for a call: who is charged, how often, and what a caller who cannot pay gets.
 
 use notewell::{
     app::market::Market,

@@ -1,4 +1,4 @@
-//! Behind a proxy callers are told apart by the address that the proxy names.
+//! Behind a proxy callers are distinguished by the address that the proxy names.
 
 use crate::support::{Home, Server, put};
 

@@ -234,8 +234,8 @@ fn a_page_that_embeds_too_much_is_bounded() {
     assert!(page.body.len() < 5 << 20, "{}", page.body.len());
     assert!(page.body.contains("this note embeds too much"));
     let title = server.get("/title.md", &headers);
-    assert_eq!(title.body.matches("Once only.").count(), 1, "{}", title.body);
-    assert!(title.body.contains("<title>{{body}}</title>"), "{}", title.body);
+    assert_eq!(title.body.matches("<p>Once only.</p>").count(), 1, "{}", title.body);
+    assert!(title.body.contains("<title>{{body}} · Notewell</title>"), "{}", title.body);
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "heavy", "arguments": {} } });
     let answer = server.post_as(&token, &body.to_string()).body;

@@ -318,7 +318,7 @@ fn check_write(card: &Card, rights: &Rights) -> Result<()> {
         true => Ok(()),
         false => Err(Error::invalid_params(format!(
             "you may not write a card with these labels; nothing was changed. You may write {}",
-            rights.told_writable()
+            rights.describe_writable()
         ))),
     }
 }

@@ -125,7 +125,7 @@ impl App {
     }
 
     /// A place for a note. Whether somebody may write there is decided by the place alone, before
-    /// anything is said of what is there.
+    /// its content is revealed.
     fn spot_at(
         &self,
         vault: VaultRow,

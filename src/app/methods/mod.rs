@@ -152,7 +152,7 @@ impl App {
         Ok(self.methods(rights)?.into_iter().find(|method| method.name == name))
     }
 
-    /// What a client's model is told at the start: a page of that name that the caller may read, or
+    /// The instructions for a client's model: a page of that name that the caller may read, or
     /// our own words.
     pub fn instructions(&self, rights: &Rights, name: Option<&str>) -> Option<String> {
         let page = match name {

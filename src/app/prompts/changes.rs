@@ -208,7 +208,7 @@ impl App {
         self.wake_index();
         // The first process to see a change announces it.
         if let Ok(version) = self.prompts.version()
-            && self.prompts_told.swap(version, Ordering::AcqRel) != version
+            && self.prompts_announced.swap(version, Ordering::AcqRel) != version
         {
             self.events.send(&Event::Prompts);
         }

@@ -136,7 +136,7 @@ pub struct Payer<'a> {
 /// The answer to a call that the caller's credit does not cover.
 pub fn required(app: &App, key: &StateKey, payer: &Payer<'_>, error: Error) -> CallToolResponse {
     let url = error.data.as_ref().and_then(|data| data["top_up_url"].as_str()).map(str::to_owned);
-    // Who comes back without enough credit is told so, rather than sent again and again.
+    // A caller who returns without enough credit gets an error instead of another redirect.
     let came_back = payer.state.is_some_and(|state| key.opens(payer.tool, state));
     if let (true, false, Some(url), Some(state)) =
         (payer.opens_urls, came_back, url, key.seal(payer.tool))

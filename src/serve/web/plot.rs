@@ -110,7 +110,7 @@ impl Lines {
     }
 
     fn description(&self) -> String {
-        let told: Vec<String> = self
+        let values: Vec<String> = self
             .rows
             .iter()
             .map(|(name, counts)| {
@@ -118,7 +118,7 @@ impl Lines {
                 format!("{} {end}", shortened(name))
             })
             .collect();
-        format!("In the last stretch: {}. The table below has all numbers.", told.join(", "))
+        format!("In the last stretch: {}. The table below has all numbers.", values.join(", "))
     }
 }
 
@@ -141,13 +141,13 @@ impl Bars {
     pub fn svg(&self) -> String {
         let most = self.rows.iter().map(|row| row.now.max(row.before)).max().unwrap_or(1).max(1);
         let length = |n: u64| (WIDTH - NAMES - NUMBERS) * n as f64 / most as f64;
-        let told: Vec<String> = self
+        let values: Vec<String> = self
             .rows
             .iter()
             .map(|row| format!("{} {} ({} before)", shortened(&row.name), row.now, row.before))
             .collect();
         let height = ROW * self.rows.len() as f64 + 4.0;
-        let mut svg = head(&self.title, &format!("{}.", told.join(", ")), WIDTH, height);
+        let mut svg = head(&self.title, &format!("{}.", values.join(", ")), WIDTH, height);
         for (n, row) in self.rows.iter().enumerate() {
             let y = ROW * n as f64 + 4.0;
             let sign = match row.trend {

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::Path, response::Response};
 
-use super::{Audience, Html, Shell, Visit, age::Age, visit::Reply};
+use super::{Audience, Html, Shell, Visit, age::Age, encode, visit::Reply};
 use crate::{
     app::public::ListedPage,
     config::Anonymous,
@@ -162,8 +162,8 @@ pub fn author(visit: &Visit, name: &str) -> Result<Option<Reply>> {
     let page = AuthorPage {
         shell: visit.shell(),
         name: shown.unwrap_or_else(|| author.as_str().to_owned()),
-        endpoint: format!("{base}/mcp/{}", author.as_str()),
-        canonical: format!("{base}/@{}", author.as_str()),
+        endpoint: format!("{base}/mcp/{}", encode(author.as_str())),
+        canonical: format!("{base}/@{}", encode(author.as_str())),
         notes: pages
             .into_iter()
             .map(|page| NoteLine {

@@ -130,9 +130,9 @@ mod tests {
              content-disposition: form-data; name=\"g\"; filename=\"\"\n\n\n--b--\n",
         );
         let files = files(&form, "b").unwrap();
-        let told: Vec<(&str, &[u8])> =
+        let parts: Vec<(&str, &[u8])> =
             files.iter().map(|file| (file.name.as_str(), &file.bytes[..])).collect();
-        assert_eq!(told, [("фото.png", &b"one\r\n-b\r\ntwo"[..]), ("", &b""[..])]);
+        assert_eq!(parts, [("фото.png", &b"one\r\n-b\r\ntwo"[..]), ("", &b""[..])]);
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn killed_at_any_step_nothing_acknowledged_is_lost() {
     for name in &promised {
         assert!(names.contains(name), "{name} was acknowledged and is gone");
     }
-    // A change that was in place when its writer died counts, though nobody was told.
+    // A change that was in place when its writer died counts, though nobody got an answer.
     for round in (0..200).filter(|round| round % steps.len() >= 3) {
         assert!(names.contains(&format!("r{round}_0")), "r{round} was in place");
     }

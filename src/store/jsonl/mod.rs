@@ -74,7 +74,7 @@ struct State {
     user: Read,
     default: Read,
     snapshot: Arc<Snapshot>,
-    /// What the log was told of.
+    /// What was already logged.
     told: Vec<Problem>,
     version: u64,
     /// How often a file was read, for the tests that say it is not.

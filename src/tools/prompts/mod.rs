@@ -29,7 +29,7 @@ impl Answer for Changed {
 }
 
 /// A list of objects whose fields the description names: cheaper for a model than a nested schema,
-/// and what is wrong in one is told by the prompt itself.
+/// and the prompt itself reports what is wrong in one.
 fn objects(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": "object" } })
 }

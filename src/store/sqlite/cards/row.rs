@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::{dates, dates::DateForm};
 use crate::domain::{Card, card::image_link};
 
-/// Reads the columns of `Layout::select`. A value that cannot be read is told in the log and
+/// Reads the columns of `Layout::select`. A value that cannot be read is reported in the log and
 /// answered as absent; it stays in the database as it is.
 pub fn read(row: &Row<'_>) -> rusqlite::Result<Card> {
     let card = Card::default();
