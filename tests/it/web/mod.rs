@@ -68,7 +68,7 @@ fn check(path: &str, answer: &Answer) {
     assert!(!html.contains(" style=\"") && !html.contains("<style"), "{path} has a style");
     assert!(!html.contains(" on") || values(html, "onclick").is_empty(), "{path}");
     for script in html.split("<script").skip(1) {
-        assert!(script.starts_with(" src=\"/_system/web/live.js"), "{path}: {script:.60}");
+        assert!(script.starts_with(" src=\"/_system/web/"), "{path}: {script:.60}");
     }
     assert_eq!(html.matches("<h1").count(), 1, "{path} has one title");
     let mut ids = BTreeSet::new();
