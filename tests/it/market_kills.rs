@@ -47,7 +47,7 @@ struct Tally {
 /// Runs rounds of calls that a kill cuts short.
 fn kill_rounds(rounds: u64) -> Tally {
     let (shop, token) = shop("1000");
-    let mut dice = Dice(0x5eed_0b00_c5);
+    let mut dice = Dice(0x005e_ed0b_00c5);
     let mut all: Vec<String> = Vec::new();
     // Calls that were answered, with the entry of their receipt.
     let mut receipts: Vec<(String, String)> = Vec::new();

@@ -143,10 +143,10 @@ fn callers(app: &App) -> Vec<(&'static str, Rights)> {
         ("anonymous", of(Caller::Anonymous)),
         ("reader", of(user(None, "token", Role::Reader, &[]))),
         ("member", of(user(Some(1), "ann", Role::Reader, &[]))),
-        ("folder", of(user(Some(2), "bob", Role::Reader, &[folder.clone()]))),
+        ("folder", of(user(Some(2), "bob", Role::Reader, std::slice::from_ref(&folder)))),
         ("label", of(user(Some(3), "eve", Role::Reader, &[label]))),
         ("author", of(user(Some(4), "mira", Role::Author, &[folder]))),
-        ("of an author", of(user(Some(5), "kim", Role::Reader, &[mira.clone()]))),
+        ("of an author", of(user(Some(5), "kim", Role::Reader, std::slice::from_ref(&mira)))),
         (
             "confined",
             of(user(Some(5), "kim", Role::Reader, &[mira]))
