@@ -243,10 +243,11 @@ fn covers(extent: &Extent, page: &Page) -> bool {
 fn changes(caller: &Caller, page: &Page) -> bool {
     let Caller::User(user) = caller else { return *caller == Caller::Owner };
     let author = page.author.as_deref().map(|name| name.trim_start_matches('@').to_lowercase());
-    (user.scopes.read && user.scopes.write)
-        && (user.role == Role::Owner
-            || (user.role == Role::Author && author == Some(user.name.clone()))
-            || user.grants.iter().any(|grant| grant.write && covers(&grant.extent, page)))
+    let is_own = user.role == Role::Owner
+        || (user.role == Role::Author && author == Some(user.name.clone()));
+    let is_granted = || user.grants.iter().any(|grant| grant.write && covers(&grant.extent, page));
+    // Agents follow a method: no grant covers that.
+    (user.scopes.read && user.scopes.write) && (is_own || (page.method.is_none() && is_granted()))
 }
 
 proptest! {
