@@ -85,7 +85,7 @@ fn a_fork_bomb_in_the_tests_is_held() {
     assert_eq!(found["testResult"], "TEST_FAIL", "{}", found["facts"]);
     assert_ne!(found["securityVerdict"], "SAFE");
     // The sandbox's own first processes carry the script too.
-    assert!((1..=MOST + 4).contains(&peak), "{peak} processes at once");
+    assert!(peak <= MOST + 4, "{peak} processes at once");
     until("its processes are gone", || running(&word) == 0);
 }
 
