@@ -31,7 +31,7 @@ pub struct SearchMarketplace {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MarketAnswer {
-    results: Vec<Found>,
+    results: Vec<OfferView>,
     total_matches: usize,
     currency: String,
     /// The caller's credit.
@@ -46,7 +46,7 @@ pub struct MarketAnswer {
 /// A method for sale.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Found {
+struct OfferView {
     /// The tool to call.
     name: String,
     title: String,
@@ -69,7 +69,7 @@ struct Found {
     /// The share of those calls that got an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     success_share: Option<f32>,
-    arguments: Vec<FoundArgument>,
+    arguments: Vec<OfferArgument>,
     /// Where to connect for this author's methods alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
@@ -79,7 +79,7 @@ struct Found {
 
 /// An argument of a method.
 #[derive(Serialize, JsonSchema)]
-struct FoundArgument {
+struct OfferArgument {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
@@ -146,7 +146,7 @@ impl Tool for SearchMarketplace {
             balance: found.balance.map(|balance| balance.to_string()),
             next_cursor: (shown < found.total).then(|| Cursor::write(&shown.to_string())),
             notes,
-            results: found.offers.into_iter().map(|offer| Found::new(offer, cx)).collect(),
+            results: found.offers.into_iter().map(|offer| OfferView::new(offer, cx)).collect(),
         })
     }
 }
@@ -157,7 +157,7 @@ fn price(number: &Number) -> Result<Money> {
         .map_err(|error| Error::invalid_params(format!("max_price: {}", error.plain())))
 }
 
-impl Found {
+impl OfferView {
     fn new(offer: Offer, cx: &Cx<'_>) -> Self {
         let method = offer.method;
         let currency = cx.app.market().currency();
@@ -188,7 +188,7 @@ impl Found {
             arguments: method
                 .arguments
                 .iter()
-                .map(|argument| FoundArgument {
+                .map(|argument| OfferArgument {
                     name: argument.name.clone(),
                     description: argument.description.clone(),
                     required: argument.required,
