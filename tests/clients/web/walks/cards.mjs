@@ -52,7 +52,7 @@ export async function cards({ context, server, token }) {
     await item.focus();
     await page.keyboard.press('Space');
     await until('the tick', async () => (await stored('Выходные')).checkItems[0].checked);
-    await until('the focus', () => page.evaluate(() => document.activeElement?.getAttribute('aria-checked') === 'true'));
+    await until('the focus', () => page.evaluate(() => document.activeElement?.getAttribute('aria-pressed') === 'true'));
   });
   await check('cards: colour, pin and archive', async () => {
     await act(page, 'Выходные', 'color ');
