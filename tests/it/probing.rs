@@ -415,9 +415,9 @@ fn no_caller_learns_of_what_was_not_granted() {
             if before != answer {
                 wrong.push(format!("{who}: {asked}\nwithout: {before}\nwith: {answer}"));
             }
-            let told =
+            let leaked =
                 HIDDEN_WORDS.iter().find(|word| answer.contains(*word) && !asked.contains(*word));
-            if let Some(word) = told {
+            if let Some(word) = leaked {
                 wrong.push(format!("{who}: {asked}\nsays `{word}`: {answer}"));
             }
         }
@@ -425,8 +425,8 @@ fn no_caller_learns_of_what_was_not_granted() {
     assert!(compared > 2_000, "{compared}");
     // The same questions tell the libraries apart for somebody who sees everything.
     let [without, with] = [&bare.1, &full.1].map(|app| conversation(app, &app.owner(), 24));
-    let told = with.iter().filter(|(asked, answer)| without[*asked] != **answer).count();
-    assert!(told > 200, "the owner is told apart by {told} of {} answers", with.len());
+    let differing = with.iter().filter(|(asked, answer)| without[*asked] != **answer).count();
+    assert!(differing > 200, "only {differing} of {} answers differ for the owner", with.len());
     assert!(
         wrong.is_empty(),
         "{} of {compared} answers differ:\n\n{}",
