@@ -44,6 +44,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0008_oauth.sql"),
     include_str!("../../../migrations/sqlite/0009_market.sql"),
     include_str!("../../../migrations/sqlite/0010_authors.sql"),
+    include_str!("../../../migrations/sqlite/0011_hosted.sql"),
+    include_str!("../../../migrations/sqlite/0012_tasks.sql"),
+    include_str!("../../../migrations/sqlite/0013_teams.sql"),
 ];
 
 /// `notewell.db`.

@@ -1,0 +1,1 @@
+-- Cards, prompts and vectors have their own files beside this one; a server database holds them itself.
