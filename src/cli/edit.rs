@@ -60,7 +60,7 @@ impl EditCommand {
             Some(section) => opened.note.section(&opened.text, section),
             None => &opened.text,
         };
-        let (file, after) = editor::in_editor(&opened.title, before)?;
+        let (file, after) = editor::in_editor(&app.config.data, &opened.title, before)?;
         if after == before {
             out::say("Nothing changed.");
             return Ok(());

@@ -24,6 +24,7 @@ mod init;
 mod interrupt;
 mod market;
 mod mcp;
+mod open;
 mod oss;
 mod out;
 mod prompt;
@@ -31,6 +32,7 @@ mod read;
 mod results;
 mod search;
 mod serve;
+mod serving;
 mod status;
 mod token;
 mod tool;
@@ -108,8 +110,8 @@ enum Command {
     Similar(search::Similar),
     /// Read a note, a section of it, or the passage of a search result
     Read(read::Read),
-    /// Open a note in your editor or in Obsidian, a bookmark in the browser
-    Open(read::Open),
+    /// Open the pages in the browser, or a note in your editor or in Obsidian
+    Open(open::Open),
     /// Edit a note or a section of it in your editor
     Edit(edit::EditCommand),
     /// List what was changed, show an old version, bring it back

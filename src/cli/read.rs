@@ -1,9 +1,6 @@
-//! `read` prints a note or a part of it; `open` hands it to an editor, Obsidian or a browser.
-
-use std::process::Command;
+//! `read` prints a note or a part of it.
 
 use clap::Args;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,9 +11,7 @@ use super::{
 };
 use crate::{
     app::{App, notes::NoteRef},
-    config,
-    domain::{Kind, MatchId, Result},
-    vault,
+    domain::{MatchId, Result},
 };
 
 #[derive(Args)]
@@ -41,20 +36,6 @@ pub struct Read {
     /// Print the structured answer
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  notewell open p29:c32
-  notewell open \"Coffee brewing\" --obsidian")]
-pub struct Open {
-    /// The match_id of a search result, a path, a title, an address or a number
-    #[arg(value_name = "REF")]
-    note: String,
-    /// In Obsidian instead of $VISUAL or $EDITOR
-    #[arg(long)]
-    obsidian: bool,
 }
 
 /// What a person calls an item at the shell.
@@ -102,71 +83,10 @@ impl Read {
     }
 }
 
-impl Open {
-    pub fn run(self, common: &Common) -> Result<()> {
-        let app = common.open()?;
-        refresh(&app)?;
-        let opened = app.open_note(&reference(&self.note), &app.owner())?;
-        if let Some(row) = &opened.page {
-            let root = app.sources.root(&row.vault)?;
-            let file = vault::locate(&root, &row.facts.page.path).display().to_string();
-            if self.obsidian {
-                let encoded = utf8_percent_encode(&file, NON_ALPHANUMERIC);
-                launch(&opener(), &format!("obsidian://open?path={encoded}"));
-            } else {
-                launch(&config::editor(), &file);
-            }
-            return Ok(());
-        }
-        match opened.kind {
-            Kind::Bookmark => launch(&opener(), &opened.url),
-            kind => {
-                // Neither a file nor an address: what there is to see is its text.
-                out::note(format_args!("A {kind} is no file; this is its text."));
-                out::say(opened.text.trim_end());
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Looks for changes once, with a bar.
 pub fn refresh(app: &App) -> Result<()> {
     let bar = Bar::new();
     let refreshed = app.refresh(&bar);
     bar.finish();
     refreshed
-}
-
-/// What opens an address on this platform.
-fn opener() -> String {
-    let program = match () {
-        () if cfg!(target_os = "macos") => "open",
-        () if cfg!(windows) => "explorer",
-        () => "xdg-open",
-    };
-    program.to_owned()
-}
-
-/// Starts a program on a file or an address. Where it cannot start, the person still learns what
-/// there was to open.
-fn launch(program: &str, what: &str) {
-    let mut words = program.split_whitespace();
-    let status = match words.next() {
-        Some(name) => Command::new(name).args(words).arg(what).status(),
-        None => Err(std::io::ErrorKind::NotFound.into()),
-    };
-    match status {
-        Ok(status) if status.success() => {}
-        Ok(status) => {
-            out::say(what);
-            out::note(format_args!("`{program}` ended with {status}."));
-        }
-        Err(error) => {
-            out::say(what);
-            out::note(format_args!(
-                "`{program}` could not be started ({error}). Set $VISUAL or $EDITOR to your editor."
-            ));
-        }
-    }
 }

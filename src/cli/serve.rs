@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 
-use super::{Common, asked_to_end, client, out, runtime};
+use super::{Common, asked_to_end, client, out, runtime, serving::Serving};
 use crate::{
     app::App,
     config::{Config, Flags, listen_address},
@@ -61,6 +61,7 @@ impl Serve {
                 say_demo(&app, server.address, bookmarks)?;
             }
             app.start()?;
+            let _serving = Serving::announce(&app.config.data, server.address);
             say_setup_code(&app, server.address);
             out::say(format_args!("notewell is listening on http://{}", server.address));
             let (when, asked) = mpsc::channel();

@@ -97,6 +97,12 @@ pub fn search_path() -> String {
     env_text("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
+/// Whether a browser can show something to whoever runs this process.
+pub fn has_display() -> bool {
+    let names = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"];
+    cfg!(any(windows, target_os = "macos")) || names.iter().any(|name| env_text(name).is_some())
+}
+
 /// The person's editor, for `prompt edit`.
 pub fn editor() -> String {
     env_text("VISUAL").or_else(|| env_text("EDITOR")).unwrap_or_else(|| "vi".into())

@@ -8,8 +8,8 @@ mod sections;
 mod web;
 
 pub use environment::{
-    default_file, editor, embed_key, expand_home, home, library_environment, llm_key, named_file,
-    search_path, stripe_key, stripe_webhook_secret, wants_colour,
+    default_file, editor, embed_key, expand_home, has_display, home, library_environment, llm_key,
+    named_file, search_path, stripe_key, stripe_webhook_secret, wants_colour,
 };
 pub use listen::listen_address;
 pub use market::{Market, Stripe, X402};

@@ -1,6 +1,7 @@
 //! Markdown → HTML that is safe to show: no scripts, styles, event handlers or `javascript:`
 //! addresses, whatever the note holds. Wiki-links become links, embeds are shown one level deep.
 
+mod math;
 pub mod page;
 
 use std::{

@@ -57,6 +57,8 @@ fn what_others_wrote_meanwhile_is_merged_or_nothing_is_saved() {
     assert!(!ok && err.contains("changed by somebody else"), "{err}");
     assert_eq!(note(&home), both.replace("Мелкий", "Средний"));
     let kept = err.split('`').nth(1).unwrap();
+    assert!(kept.starts_with(home.data().to_str().unwrap()), "{kept}");
     assert!(std::fs::read_to_string(kept).unwrap().contains("Тонкий"), "{kept}");
-    std::fs::remove_file(kept).unwrap();
+    let drafts = std::fs::read_dir(home.data().join("drafts")).unwrap().count();
+    assert_eq!(drafts, 1, "a saved text leaves no draft");
 }

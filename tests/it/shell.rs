@@ -118,6 +118,50 @@ fn open_starts_the_editor_or_says_what_there_is_to_open() {
     assert!(out.contains(file.to_str().unwrap()) && out.contains("$EDITOR"), "{out}");
 }
 
+/// Runs `open` with a browser that writes down what it is asked to show, or without a display.
+#[cfg(target_os = "linux")]
+fn open_pages(home: &Home, has_display: bool) -> (bool, String, String) {
+    let bin = home.dir.path().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let browser = bin.join("xdg-open");
+    put(&browser, "#!/bin/sh\necho \"shown $1\"\n");
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let mut command = home.command(&["open"]);
+    command.env("PATH", format!("{}:/bin:/usr/bin", bin.display())).stdin(Stdio::null());
+    for name in ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"] {
+        command.env_remove(name);
+    }
+    if has_display {
+        command.env("DISPLAY", ":0");
+    }
+    let output = command.output().unwrap();
+    (
+        output.status.success(),
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn open_shows_the_pages_of_the_running_server_and_starts_none() {
+    let home = library();
+    let (ok, out, err) = open_pages(&home, true);
+    // Another server of whoever runs the tests may listen on the usual port.
+    if !ok {
+        assert!(err.contains("no server answers at `http://127.0.0.1:7717`"), "{out}{err}");
+        assert!(err.contains("`notewell serve`") && out.is_empty(), "{out}{err}");
+    }
+    let server = home.serve();
+    let (ok, out, err) = open_pages(&home, true);
+    assert!(ok, "{out}{err}");
+    assert_eq!(out.trim(), format!("shown http://{}/", server.address), "{err}");
+    let (ok, out, err) = open_pages(&home, false);
+    assert!(ok && err.contains("no display"), "{out}{err}");
+    assert_eq!(out.trim(), format!("http://{}/", server.address));
+}
+
 #[test]
 fn json_is_json_everywhere() {
     let home = library();

@@ -41,7 +41,7 @@ pub fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()
         }
     };
     let before = markdown::write(&start);
-    let (file, after) = in_editor(&start.name, &before)?;
+    let (file, after) = in_editor(&app.config.data, &start.name, &before)?;
     if after == before && copy.is_none() {
         out::say("Nothing changed.");
         return Ok(());

@@ -6,7 +6,7 @@ use std::{borrow::Cow, ops::Range, sync::LazyLock};
 use ammonia::Builder;
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::{Ids, Resolve, bounded, cleaner, too_large};
+use super::{Ids, Resolve, bounded, cleaner, math::with_formulas, too_large};
 use crate::{
     domain::Result,
     markdown::{blocks::Heading, links::is_external, note::Note},
@@ -39,7 +39,8 @@ impl Note {
         let html = bounded(part, &self.blocks.definitions, resolver, &anchors);
         let limit = resolver.limit();
         let html = html.map(|html| clean(&html)).filter(|html| html.len() <= limit);
-        html.ok_or_else(|| too_large(limit))
+        let html = html.ok_or_else(|| too_large(limit))?;
+        Ok(with_formulas(html, limit))
     }
 }
 
@@ -242,5 +243,16 @@ mod tests {
             assert!(!html.contains(bad), "{bad} in {html}");
         }
         assert!(html.contains("<span class=\"task done\">"), "{html}");
+    }
+
+    #[test]
+    fn a_formula_is_mathml_and_markup_of_a_note_is_not() {
+        let html = page("An $x^2$ and\n\n$$\\frac{a}{b}$$\n\ncosts $5 and 6\n\n`$y$`\n");
+        assert_eq!(html.matches("<math").count(), 2, "{html}");
+        assert!(html.contains("$5 and 6") && html.contains("<code>$y$</code>"), "{html}");
+        let html = page("<math><mi onclick=\"x()\">x</mi></math> <svg><script>1</script></svg>\n");
+        assert!(!html.contains("<math") && !html.contains("onclick"), "{html}");
+        let nested = "<span class=\"math math-inline\"><b>x^2</b></span>\n";
+        assert!(!page(nested).contains("<math"), "{}", page(nested));
     }
 }
