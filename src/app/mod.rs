@@ -58,7 +58,7 @@ use crate::{
     index::{self, Index},
     llm::{self, Provider},
     search::{self, Engine},
-    store::{self, Prompts, Store, StoreLimits, StoreUrl, jsonl::JsonlPrompts},
+    store::{self, Prompts, Store, StoreLimits, StoreUrl, jsonl::JsonlPrompts, private},
 };
 
 /// How long a search waits for the index to take in what was acknowledged before it. Longer than
@@ -121,9 +121,13 @@ impl App {
     /// Opens the library. Cheap: nothing here grows with the size of the library.
     pub fn open(config: Config, built_in_tools: Vec<&'static str>) -> Result<Self> {
         let config = Arc::new(config);
-        let limits =
-            StoreLimits { text_bytes: config.limits.note_bytes, readers: config.limits.concurrent };
-        let store = store::open(&StoreUrl::from(config.data.as_path()), limits)?;
+        let limits = StoreLimits {
+            text_bytes: config.limits.note_bytes,
+            readers: config.limits.concurrent,
+            timeout: Duration::from_secs(config.store.timeout_seconds),
+        };
+        private::make_private(&config.data)?;
+        let store = store::open(&store_url(&config)?, limits)?;
         let journal = history::Journal::new(&config.history, store.revisions.clone());
         let cards = Arc::new(CardRoom::new(&config, store.items.clone(), journal.clone()));
         let prompts: Arc<dyn Prompts> = Arc::new(JsonlPrompts::open(
@@ -227,6 +231,14 @@ pub fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
         let mut vectors = embedder.embed(&[text], role)?;
         vectors.pop().ok_or_else(|| Error::internal("the embedder gave no vector"))
     })
+}
+
+/// Where the durable state of a library is: the server that the settings name, or the data directory.
+pub fn store_url(config: &Config) -> Result<StoreUrl> {
+    if config.store.url.is_empty() {
+        return Ok(StoreUrl::from(config.data.as_path()));
+    }
+    StoreUrl::parse(&config.store.url)
 }
 
 fn embedder(config: &config::Embed) -> Result<Option<Arc<dyn Embedder>>> {

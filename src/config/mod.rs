@@ -5,6 +5,7 @@ mod listen;
 mod market;
 mod network;
 mod sections;
+mod store;
 mod web;
 
 pub use environment::{
@@ -18,6 +19,7 @@ pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
     OAuth, Oss, Prompts, Search, Server, Toolsets, Vault, Write,
 };
+pub use store::Store;
 pub use web::Web;
 
 use std::{
@@ -38,6 +40,8 @@ pub struct Config {
     pub data: PathBuf,
     /// The log filter, as `RUST_LOG` writes it.
     pub log: String,
+    /// `[store]`.
+    pub store: Store,
     /// `[server]`.
     pub server: Server,
     /// `[[vault]]`, one per folder.
@@ -79,6 +83,7 @@ impl Default for Config {
         Self {
             data: PathBuf::new(),
             log: "info".into(),
+            store: Store::default(),
             server: Server::default(),
             vault: Vec::new(),
             write: Write::default(),
@@ -183,6 +188,9 @@ impl Config {
         if let Some(data) = env_path("NOTEWELL_DATA") {
             self.data = data;
         }
+        if let Some(url) = env_text("NOTEWELL_STORE_URL") {
+            self.store.url = url;
+        }
         if let Some(log) = env_text("NOTEWELL_LOG") {
             self.log = log;
         }
@@ -268,6 +276,7 @@ impl Config {
             ("limits.page", self.limits.page),
             ("limits.calls_per_minute", self.limits.calls_per_minute as usize),
             ("accounts.audit_entries", self.accounts.audit_entries as usize),
+            ("store.timeout_seconds", self.store.timeout_seconds as usize),
             ("oss.jobs", self.oss.jobs),
             ("search.limit", self.search.limit),
             ("search.max_limit", self.search.max_limit),

@@ -1,7 +1,7 @@
 //! Durable state: one trait per noun, and the implementations that keep it.
 //!
-//! A trait says what is kept, not in what: files and tables are the business of `sqlite`, `jsonl`
-//! and `folder`. `tests/it/store.rs` runs one suite over every implementation of each trait.
+//! A trait says what is kept, not in what: files and tables are the business of `sqlite`, `postgres`,
+//! `jsonl` and `folder`. `tests/it/store.rs` runs one suite over every implementation of each trait.
 //!
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod oauth;
 pub mod pages;
 pub mod payments;
+pub mod postgres;
 pub mod private;
 pub mod prompts;
 pub mod reports;

@@ -3,9 +3,16 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
-use super::{Store, folder::FolderTexts, private, sqlite::Sqlite};
+use super::{
+    Store,
+    folder::FolderTexts,
+    postgres::{Address, Postgres},
+    private,
+    sqlite::Sqlite,
+};
 use crate::domain::{Error, Result};
 
 /// The address of a store.
@@ -13,6 +20,8 @@ use crate::domain::{Error, Result};
 pub enum StoreUrl {
     /// `sqlite:DIR`, or only `DIR`: the file `notewell.db` of a directory.
     Sqlite(PathBuf),
+    /// `postgres://USER:PASSWORD@HOST/DATABASE?library=NAME`: a library of a server.
+    Postgres(Address),
 }
 
 impl StoreUrl {
@@ -33,8 +42,10 @@ impl StoreUrl {
                 "the store `{text}` names no directory; write `sqlite:DIR`"
             ))),
             "sqlite" => Ok(Self::Sqlite(PathBuf::from(place))),
+            "postgres" | "postgresql" => Address::parse(text).map(Self::Postgres),
+            // The rest may hold a password.
             _ => Err(Error::invalid_params(format!(
-                "the store `{text}` has the scheme `{scheme}`, and only `sqlite:DIR` or a directory can be opened"
+                "the store has the scheme `{scheme}`, and only `sqlite:DIR`, a directory or `postgres://…` can be opened"
             ))),
         }
     }
@@ -53,11 +64,19 @@ pub struct StoreLimits {
     pub text_bytes: u64,
     /// Connections that are kept for reading.
     pub readers: usize,
+    /// How long a statement of a server may take.
+    pub timeout: Duration,
+}
+
+impl StoreLimits {
+    /// What a process that sets nothing may use.
+    pub const DEFAULT: Self =
+        Self { text_bytes: 16 << 20, readers: 4, timeout: Duration::from_secs(10) };
 }
 
 impl Default for StoreLimits {
     fn default() -> Self {
-        Self { text_bytes: 16 << 20, readers: 4 }
+        Self::DEFAULT
     }
 }
 
@@ -85,6 +104,10 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
                 usage: database,
             })
         }
+        StoreUrl::Postgres(address) => {
+            Postgres::open(address, limits.timeout, limits.readers)?;
+            Err(Error::invalid_request("PostgreSQL does not hold every part of a library yet"))
+        }
     }
 }
 
@@ -108,7 +131,10 @@ mod tests {
         for text in ["", "sqlite:"] {
             assert!(StoreUrl::parse(text).unwrap_err().message.contains("names no directory"));
         }
-        let error = StoreUrl::parse("postgres://localhost/notes").unwrap_err();
-        assert!(error.message.contains("`postgres`") && error.message.contains("sqlite:DIR"));
+        let server = StoreUrl::parse("postgresql://nw@localhost/notes?library=team").unwrap();
+        assert!(matches!(server, StoreUrl::Postgres(address) if address.library() == "team"));
+        let error = StoreUrl::parse("mysql://nw:s3cret@localhost/notes").unwrap_err();
+        assert!(error.message.contains("`mysql`") && error.message.contains("sqlite:DIR"));
+        assert!(!error.message.contains("s3cret"));
     }
 }

@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::Home;
 
-const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2 };
+const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2, ..StoreLimits::DEFAULT };
 const CAP: i64 = 100_000;
 
 pub fn open(data: &Path, change: impl FnOnce(&mut Config)) -> (Store, Market) {

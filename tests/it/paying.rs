@@ -22,7 +22,7 @@ pub struct Books(Store);
 
 impl Books {
     pub fn of(shop: &Shop) -> Self {
-        let limits = StoreLimits { text_bytes: 1 << 20, readers: 1 };
+        let limits = StoreLimits { text_bytes: 1 << 20, readers: 1, ..StoreLimits::DEFAULT };
         Self(store::open(&StoreUrl::from(shop.home.data().as_path()), limits).unwrap())
     }
 

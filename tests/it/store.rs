@@ -28,7 +28,7 @@ use serde_json::json;
 
 use crate::support::put;
 
-const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2 };
+const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2, ..StoreLimits::DEFAULT };
 
 /// Runs a suite over every kind of store, each empty, in a folder of its own.
 pub fn every_store(suite: impl Fn(&Store, &Path)) {

@@ -1,0 +1,1 @@
+-- Saved posts and links.

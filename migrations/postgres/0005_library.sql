@@ -1,0 +1,1 @@
+-- The number that names a library is in its row of `libraries`, which 0001 makes.

@@ -1,0 +1,1 @@
+-- Texts and attachments of vaults that live in this database.

@@ -1,0 +1,1 @@
+-- Cards, prompts and vectors, which SQLite has in files of their own.

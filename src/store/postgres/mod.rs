@@ -1,0 +1,147 @@
+//! The server database: PostgreSQL, for a library that several processes on several machines
+//! share. One database holds many libraries; row-level security shows each session one of them.
+//!
+//! Statements read like those of `sqlite`: the session knows its library, so none names it. Reads
+//! are one statement where they can be, for each is a round trip.
+
+#![allow(dead_code, reason = "the nouns that use the rest follow")]
+
+mod address;
+mod connection;
+mod fault;
+mod items;
+mod pool;
+mod schema;
+mod tls;
+mod transaction;
+
+use std::time::{Duration, Instant};
+
+use tokio_postgres::Row;
+
+pub use address::Address;
+pub use fault::is_away;
+
+use self::{
+    connection::Connection,
+    fault::Fault,
+    pool::Pool,
+    transaction::{BEGIN_SNAPSHOT, Transaction},
+};
+use crate::domain::{Error, Pid, Result};
+
+/// A library in a PostgreSQL database.
+///
+/// Its functions block. Call them where SQLite's are called, on the blocking pool.
+pub struct Postgres {
+    address: Address,
+    pool: Pool,
+    /// The number of the library's row.
+    library: i64,
+}
+
+impl Postgres {
+    /// Connects, migrates the schema, and makes the library if there is none of that name. Each
+    /// statement may take `limit`; up to `idle` connections are kept.
+    pub fn open(address: &Address, limit: Duration, idle: usize) -> Result<Self> {
+        let pool = Pool::new(address, limit, idle)?;
+        let prepared =
+            pool.dedicated().and_then(|mut session| schema::prepare(&mut session, address));
+        let library = prepared.map_err(|fault| fault::explain(fault, address, "open it"))?;
+        pool.set_session(library.session);
+        Ok(Self { address: address.clone(), pool, library: library.id })
+    }
+
+    /// Since when the server is away, and why; `None` while it answers.
+    pub fn absence(&self) -> Option<(Instant, String)> {
+        self.pool.absence()
+    }
+
+    /// Reads with statements that stand for themselves. Tried again once when an idle connection
+    /// turns out to be dead.
+    fn read<T>(&self, work: impl Fn(&mut Connection) -> Result<T, Fault>) -> Result<T> {
+        self.attempt(work).map_err(|fault| self.explain(fault, "read it"))
+    }
+
+    /// Reads with several statements as of one moment.
+    fn snapshot<T>(&self, work: impl Fn(&mut Connection) -> Result<T, Fault>) -> Result<T> {
+        self.read(|connection| {
+            let mut transaction = Transaction::begin(connection, self.library, BEGIN_SNAPSHOT)?;
+            let value = work(&mut transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })
+    }
+
+    /// Runs one write transaction: durable when this returns.
+    fn write<T>(&self, work: impl FnOnce(&mut Transaction<'_>) -> Result<T, Fault>) -> Result<T> {
+        self.transact(false, work)
+    }
+
+    /// Runs one write transaction that every process sees at once, and that a crash of the server
+    /// may take away. For what is worth nothing without a later write.
+    fn write_lightly<T>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, Fault>,
+    ) -> Result<T> {
+        self.transact(true, work)
+    }
+
+    fn transact<T>(
+        &self,
+        light: bool,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, Fault>,
+    ) -> Result<T> {
+        let transacted = || {
+            let begin = transaction::begin_write(self.library, light);
+            let mut lent = self.pool.take()?;
+            let mut begun = lent.get()?.batch(&begin);
+            // Nothing was done yet when an idle connection is dead at the beginning.
+            if lent.was_idle && begun.as_ref().is_err_and(Fault::is_worth_another_connection) {
+                lent = self.pool.take()?;
+                begun = lent.get()?.batch(&begin);
+            }
+            let mut transaction = Transaction::begun(lent.get()?, self.library, begun)?;
+            let value = work(&mut transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        transacted()
+            .inspect_err(|fault| self.pool.note(fault))
+            .map_err(|fault| self.explain(fault, "write to it"))
+    }
+
+    fn attempt<T>(&self, work: impl Fn(&mut Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+        let mut lent = self.pool.take()?;
+        let done = work(lent.get()?);
+        let done = match done {
+            Err(fault) if lent.was_idle && fault.is_worth_another_connection() => {
+                drop(lent);
+                work(self.pool.take()?.get()?)
+            }
+            done => done,
+        };
+        done.inspect_err(|fault| self.pool.note(fault))
+    }
+
+    fn explain(&self, fault: Fault, what: &str) -> Error {
+        fault::explain(fault, &self.address, what)
+    }
+
+    /// Reads the rows of `pids` with one statement, in the order asked for. `select` begins the
+    /// statement, given the table of wanted numbers (`wanted.value`) to join with.
+    fn read_many<T>(
+        &self,
+        pids: &[Pid],
+        select: impl Fn(&str) -> String,
+        row: impl Fn(&Row) -> Result<T, Fault>,
+    ) -> Result<Vec<T>> {
+        if pids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let numbers: Vec<i64> = pids.iter().map(|pid| pid.0).collect();
+        let wanted = "unnest($1::bigint[]) WITH ORDINALITY AS wanted (value, place)";
+        let statement = select(wanted) + " ORDER BY wanted.place";
+        self.read(|db| db.query(&statement, &[&numbers])?.iter().map(&row).collect())
+    }
+}
