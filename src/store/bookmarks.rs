@@ -1,5 +1,9 @@
 //! Saved posts and links, and the counting over them.
 
+mod tally;
+
+pub(super) use tally::{SeriesOfTopics, Tallies};
+
 use super::revisions::NewChange;
 use crate::domain::{Bookmark, Pid, Result, Timestamp};
 

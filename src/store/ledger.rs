@@ -198,7 +198,7 @@ pub struct Process {
     /// Its number, never given to another.
     pub id: i64,
     /// What shows others that it lives; released by the system when the process ends.
-    pub lock: Option<std::fs::File>,
+    pub lock: Box<dyn std::any::Any + Send + Sync>,
 }
 
 /// A paid call that is about to run.
@@ -353,6 +353,37 @@ pub trait Ledger: Send + Sync {
 
     /// Sums every balance again from its postings. Returns how many changed.
     fn recount(&self) -> Result<usize>;
+}
+
+/// What holds for an entry whatever the books say.
+pub(super) fn check(new: &NewEntry) -> Result<()> {
+    let sum = Money::total(new.postings.iter().map(|posting| posting.amount))?;
+    let twice = new.postings.iter().enumerate().any(|(at, one)| {
+        new.postings.iter().skip(at + 1).any(|other| other.account == one.account)
+    });
+    let has_zero = new.postings.iter().any(|posting| posting.amount == Money::ZERO);
+    if sum != Money::ZERO || new.postings.len() < 2 || twice || has_zero {
+        return Err(Error::conflict(format!(
+            "an entry has at least two amounts, of different accounts, that sum to zero; `{}` has not, and nothing was booked",
+            new.key
+        )));
+    }
+    Ok(())
+}
+
+/// Whether an entry books the same as the one to book.
+pub(super) fn is_same(known: &Entry, new: &NewEntry) -> bool {
+    known.kind == new.kind
+        && known.ends == new.ends
+        && known.postings.len() == new.postings.len()
+        && new.postings.iter().all(|posting| known.postings.contains(posting))
+}
+
+/// The error of an entry that does not exist.
+pub(super) fn unknown_entry(id: EntryId) -> Error {
+    Error::invalid_params(format!(
+        "the books have no entry {id}; `notewell market entries` lists them"
+    ))
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ impl Backups {
 }
 
 /// `20260210-192827`, in UTC.
-fn second(now: Timestamp) -> String {
+pub fn second(now: Timestamp) -> String {
     let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
     let (date, time) = digits.split_at(digits.len().min(8));
     format!("{date}-{time}")

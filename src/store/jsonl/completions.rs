@@ -17,8 +17,10 @@ use super::{
 };
 use crate::domain::{Result, error::Doing};
 
-const PER_ARGUMENT: usize = 20;
-const MAX_PROMPTS: usize = 500;
+/// Values of one argument that are kept.
+pub const PER_ARGUMENT: usize = 20;
+/// Prompts whose values are kept.
+pub const MAX_PROMPTS: usize = 500;
 /// Code and documents are not offered again.
 const MAX_VALUE_CHARS: usize = 200;
 
@@ -37,12 +39,7 @@ impl Completions {
     }
 
     pub fn remember(&self, prompt: &str, values: &Map<String, Value>) -> Result<()> {
-        let values: Vec<_> = values
-            .iter()
-            .filter_map(|(argument, value)| Some((argument, value.as_str()?)))
-            .filter(|(_, text)| !text.trim().is_empty() && text.chars().count() <= MAX_VALUE_CHARS)
-            .filter(|(_, text)| !text.contains(['\n', '\r']))
-            .collect();
+        let values = worth_keeping(values);
         if values.is_empty() {
             return Ok(());
         }
@@ -102,6 +99,15 @@ impl Completions {
         *known = now;
         Ok(())
     }
+}
+
+/// The values that are offered again: short single lines.
+pub fn worth_keeping(values: &Map<String, Value>) -> Vec<(&String, &str)> {
+    let texts = values.iter().filter_map(|(argument, value)| Some((argument, value.as_str()?)));
+    texts
+        .filter(|(_, text)| !text.trim().is_empty() && text.chars().count() <= MAX_VALUE_CHARS)
+        .filter(|(_, text)| !text.contains(['\n', '\r']))
+        .collect()
 }
 
 /// Whether these are the latest values already, of the prompt that was used last.

@@ -9,15 +9,15 @@
 //! when they changed; a change takes the lock, looks again, and replaces the file as a whole. This
 //! room never drops a line it does not understand.
 
-mod backups;
+pub(super) mod backups;
 mod builtin;
-mod completions;
+pub(super) mod completions;
 #[cfg(test)]
 mod crash;
 mod fields;
-mod lines;
+pub(super) mod lines;
 mod replace;
-mod snapshot;
+pub(super) mod snapshot;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,6 @@ use std::{
     time::SystemTime,
 };
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
 
@@ -271,18 +270,7 @@ fn read_steadily(path: &Path) -> io::Result<(Vec<u8>, Stamp)> {
 
 impl Prompts for JsonlPrompts {
     fn list(&self, cursor: Option<&str>, limit: usize) -> Result<Page> {
-        let after = cursor.filter(|cursor| !cursor.is_empty()).map(read_cursor).transpose()?;
-        let snapshot = self.now()?;
-        let listed = &snapshot.listed;
-        let start = match &after {
-            Some(name) => listed.partition_point(|stored| stored.prompt.name <= *name),
-            None => 0,
-        };
-        let end = start.saturating_add(limit.max(1)).min(listed.len());
-        let prompts = listed[start..end].to_vec();
-        let last = prompts.last().filter(|_| end < listed.len());
-        let next = last.map(|stored| URL_SAFE_NO_PAD.encode(format!("n{}", stored.prompt.name)));
-        Ok(Page { prompts, next })
+        self.now()?.page(cursor, limit)
     }
 
     fn all(&self) -> Result<Arc<[Arc<Stored>]>> {
@@ -420,19 +408,16 @@ impl Prompts for JsonlPrompts {
 }
 
 /// The prompt of that name if it is the user's own.
-fn writable<'a>(snapshot: &'a Snapshot, name: &str, verb: &str) -> Result<&'a Arc<Stored>> {
+pub(super) fn writable<'a>(
+    snapshot: &'a Snapshot,
+    name: &str,
+    verb: &str,
+) -> Result<&'a Arc<Stored>> {
     let found = snapshot.look_up(name).ok_or_else(|| not_found(name))?;
     match found.origin.is_user() {
         true => Ok(found),
         false => Err(read_only(name, verb)),
     }
-}
-
-fn read_cursor(cursor: &str) -> Result<String> {
-    let name = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    name.and_then(|name| name.strip_prefix('n').map(str::to_owned)).ok_or_else(|| {
-        Error::invalid_params("cursor is not one of ours; leave it out to start from the beginning")
-    })
 }
 
 /// The name as it is compared: composed, so that two keyboards write the same one.

@@ -5,11 +5,16 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+
 use super::{
     DEFAULT, USER, builtin, composed,
     lines::{self, Line, Lines},
 };
-use crate::store::prompts::{Problem, Stored};
+use crate::{
+    domain::Error,
+    store::prompts::{Page, Problem, Stored},
+};
 
 /// A change of more lines than this is not worth following.
 const MAX_CHANGED_LINES: usize = 64;
@@ -81,6 +86,26 @@ impl Snapshot {
         Self::of(listed, user, default)
     }
 
+    /// One page of the list.
+    pub fn page(&self, cursor: Option<&str>, limit: usize) -> crate::domain::Result<Page> {
+        let after = cursor.filter(|cursor| !cursor.is_empty()).map(read_cursor).transpose()?;
+        let listed = &self.listed;
+        let start = match &after {
+            Some(name) => listed.partition_point(|stored| stored.prompt.name <= *name),
+            None => 0,
+        };
+        let end = start.saturating_add(limit.max(1)).min(listed.len());
+        let prompts = listed[start..end].to_vec();
+        let last = prompts.last().filter(|_| end < listed.len());
+        let next = last.map(|stored| URL_SAFE_NO_PAD.encode(format!("n{}", stored.prompt.name)));
+        Ok(Page { prompts, next })
+    }
+
+    /// The same list after a change of the user's lines.
+    pub fn after_user(&self, user: &Arc<Lines>) -> Self {
+        self.after(user, &self.default)
+    }
+
     /// What a person should look at.
     pub fn problems(&self) -> &[Problem] {
         self.problems.get_or_init(|| {
@@ -105,6 +130,14 @@ impl Snapshot {
         let exact = |name: &str| place(&self.listed, name).ok().map(|at| &self.listed[at]);
         exact(name).or_else(|| exact(&composed(name)))
     }
+}
+
+/// The name that a cursor of a list holds.
+fn read_cursor(cursor: &str) -> crate::domain::Result<String> {
+    let name = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    name.and_then(|name| name.strip_prefix('n').map(str::to_owned)).ok_or_else(|| {
+        Error::invalid_params("cursor is not one of ours; leave it out to start from the beginning")
+    })
 }
 
 /// Where a name is in the list, or where it would be.

@@ -7,13 +7,26 @@
 #![allow(dead_code, reason = "the nouns that use the rest follow")]
 
 mod address;
+mod audit;
+mod cards;
 mod connection;
+mod counts;
 mod fault;
 mod items;
+mod ledger;
+mod oauth;
+mod payments;
 mod pool;
+mod prompts;
+mod reports;
 mod schema;
+mod sessions;
 mod tls;
+mod tokens;
 mod transaction;
+mod usage;
+mod users;
+mod value;
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +34,7 @@ use tokio_postgres::Row;
 
 pub use address::Address;
 pub use fault::is_away;
+pub use prompts::PostgresPrompts;
 
 use self::{
     connection::Connection,

@@ -1,8 +1,6 @@
 mod series;
 mod write;
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params, params, types::Type};
 use sha2::{Digest, Sha256};
 
@@ -11,7 +9,7 @@ use super::Sqlite;
 use crate::{
     domain::{Bookmark, Error, Pid, Result, Timestamp, bookmark},
     store::{
-        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Series, Tally, Window},
+        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Series, Tallies, Window},
         revisions::NewChange,
     },
 };
@@ -270,40 +268,12 @@ fn count(db: &Connection, window: &Window) -> rusqlite::Result<Counted> {
         ":category": window.category,
     };
     let mut rows = statement.query(parameters)?;
-    let mut counted = Counted::default();
-    let mut topics: HashMap<String, (Tally, u64)> = HashMap::new();
+    let mut tallies = Tallies::default();
     while let Some(row) = rows.next()? {
         let (now, before) = (row.get::<_, i64>(3)? as u64, row.get::<_, i64>(4)? as u64);
-        let form: String = row.get(2)?;
-        match row.get::<_, i64>(0)? {
-            0 => (counted.now, counted.before) = (now, before),
-            1 => counted.authors.push(Tally { name: form, now, before }),
-            2 => counted.domains.push(Tally { name: form, now, before }),
-            _ => {
-                let key: String = row.get(1)?;
-                let (tally, most) = topics
-                    .entry(key)
-                    .or_insert((Tally { name: form.clone(), now: 0, before: 0 }, 0));
-                tally.now += now;
-                tally.before += before;
-                // The form most often written, the first in order among equals.
-                if (now + before, std::cmp::Reverse(&form))
-                    > (*most, std::cmp::Reverse(&tally.name))
-                {
-                    *most = now + before;
-                    tally.name = form;
-                }
-            }
-        }
+        tallies.add(row.get(0)?, row.get(1)?, row.get(2)?, now, before);
     }
-    counted.topics =
-        topics.into_values().map(|(tally, _)| tally).filter(|tally| tally.now > 0).collect();
-    for tallies in [&mut counted.topics, &mut counted.authors, &mut counted.domains] {
-        tallies.sort_by(|a, b| {
-            b.now.cmp(&a.now).then(a.before.cmp(&b.before)).then(a.name.cmp(&b.name))
-        });
-    }
-    Ok(counted)
+    Ok(tallies.finish())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::{
     store::{
         ledger::{
             Account, Begun, Captured, Entry, EntryFilter, EntryId, HoldId, Ledger, NewEntry,
-            NewHold, OpenHold, Posted, Posting, Process,
+            NewHold, OpenHold, Posted, Posting, Process, check, is_same, unknown_entry,
         },
         usage::Outcome,
     },
@@ -202,35 +202,6 @@ pub(super) fn post(tx: &Transaction<'_>, new: &NewEntry, at: Timestamp) -> Check
         memo: new.memo.clone(),
         postings: new.postings.clone(),
     })))
-}
-
-/// What holds for an entry whatever the books say.
-fn check(new: &NewEntry) -> Result<()> {
-    let sum = Money::total(new.postings.iter().map(|posting| posting.amount))?;
-    let twice = new.postings.iter().enumerate().any(|(at, one)| {
-        new.postings.iter().skip(at + 1).any(|other| other.account == one.account)
-    });
-    let has_zero = new.postings.iter().any(|posting| posting.amount == Money::ZERO);
-    if sum != Money::ZERO || new.postings.len() < 2 || twice || has_zero {
-        return Err(Error::conflict(format!(
-            "an entry has at least two amounts, of different accounts, that sum to zero; `{}` has not, and nothing was booked",
-            new.key
-        )));
-    }
-    Ok(())
-}
-
-fn is_same(known: &Entry, new: &NewEntry) -> bool {
-    known.kind == new.kind
-        && known.ends == new.ends
-        && known.postings.len() == new.postings.len()
-        && new.postings.iter().all(|posting| known.postings.contains(posting))
-}
-
-fn unknown_entry(id: EntryId) -> Error {
-    Error::invalid_params(format!(
-        "the books have no entry {id}; `notewell market entries` lists them"
-    ))
 }
 
 pub(super) fn entry(db: &Connection, id: EntryId) -> rusqlite::Result<Option<Entry>> {

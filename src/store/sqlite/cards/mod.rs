@@ -4,16 +4,16 @@
 //! column that was not asked for. Every write is one short transaction that takes the write lock
 //! first, so that a row cannot change between being read and being written.
 
-mod cuid;
-mod cursor;
-mod dates;
+pub(in crate::store) mod cuid;
+pub(in crate::store) mod cursor;
+pub(in crate::store) mod dates;
 mod file;
-mod fold;
+pub(in crate::store) mod fold;
 mod layout;
 mod row;
-mod snapshot;
+pub(in crate::store) mod snapshot;
 mod texts;
-mod write;
+pub(in crate::store) mod write;
 
 use std::{
     cell::RefCell,
@@ -281,7 +281,8 @@ impl Inner {
     }
 }
 
-fn weight(card: &Card) -> usize {
+/// About how many bytes a card adds to a list.
+pub(in crate::store) fn weight(card: &Card) -> usize {
     let images = card.images.iter().flatten().map(String::len).sum::<usize>();
     let items = card.items().map(|(text, _)| text.len() + 40).sum::<usize>();
     card.content.len() + images + items + 300

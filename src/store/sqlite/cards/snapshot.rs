@@ -10,17 +10,23 @@ use std::{
     sync::Arc,
 };
 
-use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
+use rusqlite::{
+    Connection, OptionalExtension, Row,
+    types::{Value, ValueRef},
+};
 use serde_json::Value as Json;
 
 use super::{
-    dates,
+    dates::{self, DateForm},
     fold::fold,
     layout::Layout,
     row,
     texts::{Matches, Place, Texts},
 };
-use crate::{domain::card::item_text, store::cards::Order};
+use crate::{
+    domain::{Card, card::item_text},
+    store::cards::Order,
+};
 
 /// Where a card stands: pinned first, then by `order`, then the newest first, then by id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +91,25 @@ pub struct Snapshot {
     /// How many entries have no folded text.
     unfolded: usize,
 }
+
+/// The columns that tell a change, and the size of the images after them.
+const STAMPED: [&str; 14] = [
+    "isPinned",
+    "order",
+    "updatedAt",
+    "isArchived",
+    "isReminderDone",
+    "reminder",
+    "title",
+    "content",
+    "color",
+    "type",
+    "checkItems",
+    "labels",
+    "reminderRecurrence",
+    "isMarkdown",
+];
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// More missing texts than this are read in one walk through the table.
 const MAX_SINGLE_READS: usize = 200;
@@ -275,24 +300,8 @@ impl Snapshot {
 /// What `entry` and `stamp` read: the first six are places, the rest only tell a change.
 fn columns(layout: &Layout) -> String {
     let quoted = |name: &&str| layout.quoted(name);
-    let names = [
-        "id",
-        "isPinned",
-        "order",
-        "updatedAt",
-        "isArchived",
-        "isReminderDone",
-        "reminder",
-        "title",
-        "content",
-        "color",
-        "type",
-        "checkItems",
-        "labels",
-        "reminderRecurrence",
-        "isMarkdown",
-    ];
-    let mut columns: Vec<String> = names.iter().map(quoted).collect();
+    let names = std::iter::once(&"id").chain(&STAMPED);
+    let mut columns: Vec<String> = names.map(quoted).collect();
     // The size alone does not read the images, which may be large.
     columns.push(format!("octet_length({})", layout.quoted("images")));
     columns.join(", ")
@@ -329,28 +338,50 @@ pub fn stamp_of(
 
 /// A number over every column read; the same on every machine and in every version.
 fn stamp(row: &Row<'_>) -> rusqlite::Result<u64> {
-    let mut hash = Hash(0x9e37_79b9_7f4a_7c15);
-    for index in 1..16 {
-        match row.get_ref(index)? {
-            ValueRef::Null => hash.word(1),
-            ValueRef::Integer(number) => {
-                hash.word(2);
-                hash.word(number as u64);
-            }
-            ValueRef::Real(number) => {
-                hash.word(3);
-                hash.word(number.to_bits());
-            }
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => hash.bytes(bytes),
-        }
+    let mut hash = Hash(SEED);
+    for index in 1..=STAMPED.len() + 1 {
+        hash.value(row.get_ref(index)?);
     }
-    Ok(hash.0 ^ hash.0 >> 32)
+    Ok(hash.finish())
+}
+
+/// The stamp of a card as a row of our own would have it.
+pub fn stamp_of_card(card: &Card) -> u64 {
+    let mut hash = Hash(SEED);
+    for column in STAMPED {
+        hash.value(ValueRef::from(&row::write(card, column, DateForm::Millis)));
+    }
+    let images = match row::write(card, "images", DateForm::Millis) {
+        Value::Text(text) => Value::Integer(text.len() as i64),
+        other => other,
+    };
+    hash.value(ValueRef::from(&images));
+    hash.finish()
 }
 
 /// Eight bytes at a time: 100,000 cards are hashed whenever another program has written.
 struct Hash(u64);
 
 impl Hash {
+    fn value(&mut self, value: ValueRef<'_>) {
+        match value {
+            ValueRef::Null => self.word(1),
+            ValueRef::Integer(number) => {
+                self.word(2);
+                self.word(number as u64);
+            }
+            ValueRef::Real(number) => {
+                self.word(3);
+                self.word(number.to_bits());
+            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => self.bytes(bytes),
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
     fn word(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd);
         self.0 ^= self.0 >> 33;

@@ -121,16 +121,7 @@ impl Inner {
 
     pub fn update(&self, id: &str, change: CardChange) -> Result<Card> {
         let old = self.must_get(id)?;
-        if let Some(expected) = change.if_updated_at
-            && old.updated_at != Some(expected)
-        {
-            let now = old.updated_at.map_or_else(|| "unknown".into(), |moment| moment.to_string());
-            return Err(Error::invalid_request(format!(
-                "the card `{id}` changed since `{expected}`: its updatedAt is now `{now}`; read it \
-                 again with get_note and repeat the change"
-            ))
-            .with_data(serde_json::json!({ "updatedAt": old.updated_at })));
-        }
+        check_unchanged(&old, &change)?;
         let (card, columns) = apply(&old, change)?;
         self.set(&old, &card, &columns)
     }
@@ -241,8 +232,24 @@ impl Inner {
     }
 }
 
+/// Refuses a change of a card that changed since its caller read it.
+pub fn check_unchanged(old: &Card, change: &CardChange) -> Result<()> {
+    if let Some(expected) = change.if_updated_at
+        && old.updated_at != Some(expected)
+    {
+        let (id, now) = (&old.id, old.updated_at);
+        let now = now.map_or_else(|| "unknown".into(), |moment| moment.to_string());
+        return Err(Error::invalid_request(format!(
+            "the card `{id}` changed since `{expected}`: its updatedAt is now `{now}`; read it \
+             again with get_note and repeat the change"
+        ))
+        .with_data(serde_json::json!({ "updatedAt": old.updated_at })));
+    }
+    Ok(())
+}
+
 /// The card after the change, and the columns that it names.
-fn apply(old: &Card, change: CardChange) -> Result<(Card, Vec<&'static str>)> {
+pub fn apply(old: &Card, change: CardChange) -> Result<(Card, Vec<&'static str>)> {
     let mut card = old.clone();
     let mut columns = Vec::new();
     let mut set = |column| {

@@ -42,7 +42,7 @@ impl Sqlite {
             .doing(what())?;
         file.lock().doing(what())?;
         fs::rename(&unnamed, self.process_file(id)).doing(what())?;
-        Ok(Process { id, lock: Some(file) })
+        Ok(Process { id, lock: Box::new(file) })
     }
 
     pub(super) fn release_holds_of_the_dead(&self) -> Result<usize> {
