@@ -359,6 +359,24 @@ impl App {
         Ok((target, known))
     }
 
+    /// Starts the verification of a repository at a forge, also where there is a report, and does
+    /// not wait for it. One in progress goes on.
+    pub fn begin_report(&self, repo_url: &str) -> Result<Target> {
+        let target = Target::Forge(Policy::new(&self.config.oss).parse(repo_url)?);
+        self.verifications.0.start(target.clone())?;
+        Ok(target)
+    }
+
+    /// What is known about the repository of a key: the verification in progress, or the report.
+    pub fn report_state(&self, key: &str) -> Result<Known> {
+        self.verifications.0.known(key)
+    }
+
+    /// Why the last verification of a repository failed, where no other began since.
+    pub fn failed_report(&self, key: &str) -> Option<String> {
+        self.verifications.0.lock().failures.get(key).cloned()
+    }
+
     /// Makes a new report, whatever is stored, and waits for it. Only for the shell, where the target
     /// may be a folder of this machine.
     pub fn verify_oss(&self, target: Target, progress: &dyn Progress) -> Result<Report> {

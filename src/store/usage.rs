@@ -112,6 +112,17 @@ pub struct Earning {
     pub refunded: Money,
 }
 
+/// How often a method was called on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DayCalls {
+    /// The start of the day, in UTC.
+    pub day: Timestamp,
+    /// The method.
+    pub method: String,
+    /// Calls that got an answer.
+    pub calls: u64,
+}
+
 /// How often a method was called in a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Popularity {
@@ -128,6 +139,18 @@ pub trait Usage: Send + Sync {
 
     /// Calls, oldest first.
     fn list(&self, filter: &UsageFilter, limit: usize) -> Result<Vec<UsageRow>>;
+
+    /// Calls below the number `before`, newest first.
+    fn latest(
+        &self,
+        filter: &UsageFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<UsageRow>>;
+
+    /// How often the methods of an author were called from `from` on and before `until`, by day and
+    /// method. A day without calls has no row.
+    fn daily(&self, author: UserId, from: Timestamp, until: Timestamp) -> Result<Vec<DayCalls>>;
 
     /// What each method of an author earned from `from` on and before `until`, by method.
     fn earnings(&self, author: UserId, from: Timestamp, until: Timestamp) -> Result<Vec<Earning>>;

@@ -95,4 +95,6 @@ mod vault_trouble;
 mod web;
 mod web_bookmarks;
 mod web_cards;
+mod web_market;
 mod web_prompts;
+mod web_reports;

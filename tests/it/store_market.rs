@@ -317,6 +317,14 @@ fn usage_is_listed_and_summed_up() {
         assert_eq!(list(UsageFilter { after: Some(3), ..UsageFilter::default() }).len(), 1);
         let until = Some(Timestamp(5));
         assert_eq!(list(UsageFilter { until, ..UsageFilter::default() }).len(), 0);
+        let latest = |filter: UsageFilter, before, limit| -> Vec<i64> {
+            let rows = usage.latest(&filter, before, limit).unwrap();
+            rows.into_iter().map(|row| row.id).collect()
+        };
+        assert_eq!(latest(UsageFilter::default(), None, 10), [4, 3, 2, 1]);
+        assert_eq!(latest(UsageFilter::default(), Some(4), 2), [3, 2]);
+        let of_ann = UsageFilter { user: Some(ANN), ..UsageFilter::default() };
+        assert_eq!(latest(of_ann, Some(2), 10), [1]);
         let tomorrow = Timestamp::now().plus_days(1);
         let earnings = usage.earnings(MIRA, Timestamp(0), tomorrow).unwrap();
         let (review, own) = (&earnings[0], &earnings[1]);
@@ -324,6 +332,14 @@ fn usage_is_listed_and_summed_up() {
         assert_eq!((review.gross, review.earned), (Money(20_000), Money(16_000)));
         assert_eq!((own.method.as_str(), own.calls, own.earned), ("レビュー", 1, Money::ZERO));
         assert!(usage.earnings(ANN, Timestamp(0), tomorrow).unwrap().is_empty());
+        let daily = usage.daily(MIRA, Timestamp(0), tomorrow).unwrap();
+        let calls = |method: &str| -> u64 {
+            daily.iter().filter(|day| day.method == method).map(|day| day.calls).sum()
+        };
+        assert_eq!((calls("обзор"), calls("レビュー")), (2, 1), "{daily:?}");
+        let is_midnight = |day: Timestamp| day.0 % 86_400_000 == 0 && day <= Timestamp::now();
+        assert!(daily.iter().all(|day| is_midnight(day.day)), "{daily:?}");
+        assert!(usage.daily(MIRA, Timestamp(0), Timestamp(5)).unwrap().is_empty());
         let popularity = usage.popularity(&[PAGE, Pid(8)], Timestamp(0)).unwrap();
         assert_eq!(popularity.len(), 1);
         assert_eq!((popularity[&PAGE].calls, popularity[&PAGE].answered), (3, 2));

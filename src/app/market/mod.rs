@@ -8,6 +8,7 @@ mod payments;
 mod prepaid;
 mod providers;
 mod statement;
+pub mod tables;
 
 pub use books::{Payout, month};
 pub use charge::{Charge, Hold, NotCharged, PaidCall, Receipt};

@@ -29,7 +29,7 @@ const EMBED_BATCH: usize = 8;
 /// What a buyer looks for.
 #[derive(Debug, Clone)]
 pub struct OfferQuery<'a> {
-    /// What the method should do.
+    /// What the method should do; blank for every method.
     pub text: &'a str,
     /// The highest price of a call.
     pub max_price: Option<Money>,
@@ -138,6 +138,7 @@ impl App {
         let described: Vec<Described> = methods.iter().map(described).collect();
         let shares = rank::shares(query.text, &described.iter().collect::<Vec<_>>());
         let (cosines, by_words_only) = self.cosines(query.text, &described)?;
+        let is_open = query.text.trim().is_empty();
         let pids: Vec<Pid> = methods.iter().map(Method::pid).collect();
         let since = Timestamp::now().plus_days(-POPULAR_DAYS);
         let mut popularity = self.store.usage.popularity(&pids, since)?;
@@ -145,7 +146,7 @@ impl App {
             .into_iter()
             .zip(shares.into_iter().zip(cosines))
             .filter_map(|(method, (share, cosine))| {
-                let relevance = rank::relevance(share, cosine)?;
+                let relevance = if is_open { 1.0 } else { rank::relevance(share, cosine)? };
                 Some((relevance, popularity.remove(&method.pid()).unwrap_or_default(), method))
             })
             .collect();
@@ -155,12 +156,33 @@ impl App {
         });
         let total = found.len();
         let page: Vec<_> = found.into_iter().skip(query.offset).take(query.limit).collect();
-        let buyer =
-            self.buyer(rights, &page.iter().map(|(.., method)| method.pid()).collect::<Vec<_>>())?;
-        let mut offers = Vec::with_capacity(page.len());
-        for (relevance, popularity, method) in page {
+        let (offers, balance) = self.for_buyer(page, rights)?;
+        Ok(Offers { offers, total, balance, by_words_only })
+    }
+
+    /// The offer of a page, and the credit of who asks.
+    pub fn offer(&self, pid: Pid, rights: &Rights) -> Result<Option<(Offer, Option<Money>)>> {
+        self.await_first_look();
+        let method = self.offered(rights)?.into_iter().find(|method| method.pid() == pid);
+        let Some(method) = method else { return Ok(None) };
+        let since = Timestamp::now().plus_days(-POPULAR_DAYS);
+        let popularity = self.store.usage.popularity(&[pid], since)?.remove(&pid);
+        let found = vec![(1.0, popularity.unwrap_or_default(), method)];
+        let (mut offers, balance) = self.for_buyer(found, rights)?;
+        Ok(offers.pop().map(|offer| (offer, balance)))
+    }
+
+    /// What the methods cost who asks, and their credit.
+    fn for_buyer(
+        &self,
+        found: Vec<(f32, Popularity, Method)>,
+        rights: &Rights,
+    ) -> Result<(Vec<Offer>, Option<Money>)> {
+        let pids: Vec<Pid> = found.iter().map(|(.., method)| method.pid()).collect();
+        let buyer = self.buyer(rights, &pids)?;
+        let offer = |(relevance, popularity, method): (f32, Popularity, Method)| {
             let cost = buyer.cost(&method, rights);
-            offers.push(Offer {
+            Offer {
                 relevance,
                 popularity,
                 author: method.page().author.clone(),
@@ -169,9 +191,9 @@ impl App {
                 is_affordable: buyer.affords(cost.amount(), self),
                 is_bought: buyer.bought.contains(&method.pid()),
                 method,
-            });
-        }
-        Ok(Offers { offers, total, balance: buyer.balance, by_words_only })
+            }
+        };
+        Ok((found.into_iter().map(offer).collect(), buyer.balance))
     }
 
     /// How near each offer is to a question, and how many could not be compared.

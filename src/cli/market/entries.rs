@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{Form, account_name, form, period, table, user_id, user_of};
 use crate::{
-    app::App,
+    app::{App, market::tables},
     cli::{out, word},
     domain::Result,
     store::ledger::{Account, Entry, EntryFilter, EntryKind},
@@ -53,28 +53,7 @@ impl Entries {
                     entries.iter().map(|entry| as_json(app, entry)).collect();
                 out::json(&listed?)
             }
-            Form::Csv => {
-                let mut rows = Vec::new();
-                for entry in &entries {
-                    for posting in &entry.postings {
-                        rows.push([
-                            entry.id.to_string(),
-                            entry.at.to_string(),
-                            entry.kind.to_string(),
-                            entry.ends.map(|ends| ends.to_string()).unwrap_or_default(),
-                            posting.account.to_string(),
-                            user_of(app, posting.account)?.unwrap_or_default(),
-                            posting.amount.to_string(),
-                            app.market().currency().to_owned(),
-                            entry.memo.clone(),
-                        ]);
-                    }
-                }
-                let columns = [
-                    "entry", "at", "kind", "ends", "account", "user", "amount", "currency", "memo",
-                ];
-                table::csv(columns, &rows)
-            }
+            Form::Csv => table::csv(tables::ENTRY_COLUMNS, &app.entry_table(&entries)?),
             Form::Text => {
                 if entries.is_empty() {
                     out::note("No entry fits.");

@@ -1,18 +1,16 @@
-use std::collections::HashMap;
-
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Form, form, period, table, user_id, user_name};
+use super::{Form, form, period, table, user_id};
 use crate::{
-    app::App,
+    app::{
+        App,
+        market::tables::{Names, USAGE_COLUMNS},
+    },
     cli::out,
-    domain::{Money, Result, UserId},
+    domain::{Money, Result},
     store::usage::{UsageFilter, UsageRow},
 };
-
-/// Rows that are read at once.
-const PAGE: usize = 1_000;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -41,16 +39,11 @@ pub struct UsageCommand {
     meter: bool,
 }
 
-const COLUMNS: [&str; 14] = [
-    "id", "at", "user", "token", "method", "author", "version", "price", "charged", "currency",
-    "outcome", "ms", "request", "entry",
-];
-
 impl UsageCommand {
     pub fn run(self, app: &App) -> Result<()> {
         let form = form(self.json, self.csv)?;
         let rows = self.rows(app)?;
-        let mut names = Names { app, known: HashMap::new() };
+        let mut names = Names::new(app);
         let currency = app.market().currency();
         if self.meter {
             for row in rows.iter().filter(|row| row.charged > Money::ZERO) {
@@ -58,27 +51,9 @@ impl UsageCommand {
             }
             return Ok(());
         }
-        let mut lines: Vec<[String; 14]> = Vec::new();
-        for row in &rows {
-            lines.push([
-                row.id.to_string(),
-                row.at.to_string(),
-                names.of(row.call.user)?,
-                row.call.token.map(|token| token.to_string()).unwrap_or_default(),
-                row.call.method.clone(),
-                names.of(row.call.author)?,
-                row.call.version.clone(),
-                row.call.price.to_string(),
-                row.charged.to_string(),
-                currency.to_owned(),
-                row.outcome.to_string(),
-                row.ms.to_string(),
-                row.call.request.clone(),
-                row.entry.map(|entry| entry.to_string()).unwrap_or_default(),
-            ]);
-        }
+        let lines = app.usage_table(&rows)?;
         match form {
-            Form::Csv => table::csv(COLUMNS, &lines),
+            Form::Csv => table::csv(USAGE_COLUMNS, &lines),
             Form::Json => {
                 let listed: Result<Vec<Value>> =
                     rows.iter().map(|row| as_json(row, &mut names, currency)).collect();
@@ -106,38 +81,13 @@ impl UsageCommand {
 
     fn rows(&self, app: &App) -> Result<Vec<UsageRow>> {
         let (from, until) = period(self.month.as_deref())?;
-        let mut filter = UsageFilter {
+        app.every_usage(UsageFilter {
             user: user_id(app, self.user.as_deref())?,
             author: user_id(app, self.author.as_deref())?,
             from,
             until,
             after: None,
-        };
-        let mut rows = Vec::new();
-        loop {
-            let page = app.store.usage.list(&filter, PAGE)?;
-            let Some(last) = page.last() else { return Ok(rows) };
-            filter.after = Some(last.id);
-            rows.extend(page);
-        }
-    }
-}
-
-/// Names of users, each looked up once.
-struct Names<'a> {
-    app: &'a App,
-    known: HashMap<UserId, String>,
-}
-
-impl Names<'_> {
-    fn of(&mut self, user: Option<UserId>) -> Result<String> {
-        let Some(user) = user else { return Ok(String::new()) };
-        if let Some(name) = self.known.get(&user) {
-            return Ok(name.clone());
-        }
-        let name = user_name(self.app, user)?;
-        self.known.insert(user, name.clone());
-        Ok(name)
+        })
     }
 }
 

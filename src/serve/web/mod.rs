@@ -18,11 +18,13 @@ mod form;
 mod front;
 mod hits;
 mod manage;
+mod market;
 mod note;
 mod plot;
 mod prompts;
 mod public;
 mod recent;
+mod reports;
 mod setup;
 mod shell;
 mod sign_in;
@@ -79,9 +81,10 @@ pub(super) fn pages() -> Router<Site> {
         .route("/history", get(note::history::of_all))
         .route("/undo", post(note::history::undo))
         .route("/theme", post(theme::set))
-        .route("/market/topup", get(top_up::show).post(top_up::begin))
         .merge(bookmarks::pages())
         .merge(cards::pages())
+        .merge(market::pages())
+        .merge(reports::pages())
         .merge(prompts::pages())
         .fallback(note::by_path);
     #[cfg(feature = "passkeys")]

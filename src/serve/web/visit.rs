@@ -122,6 +122,12 @@ impl Visit {
             menu.push(entry("/account", "Account"));
         }
         menu.push(entry("/connect", "Connect a client"));
+        if self.rights().may(Right::Use(Toolset::Market)) {
+            menu.push(entry("/market", "Market"));
+        }
+        if self.rights().may(Right::VerifyRepositories) {
+            menu.push(entry("/reports", "Reports"));
+        }
         if self.rights().may(Right::History) {
             menu.push(entry("/history", "Changes"));
         }

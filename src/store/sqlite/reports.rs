@@ -3,7 +3,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::Sqlite;
 use crate::{
     domain::{Result, Timestamp},
-    store::reports::{Reports, StoredReport},
+    store::reports::{ReportLine, Reports, StoredReport},
 };
 
 impl Reports for Sqlite {
@@ -49,6 +49,29 @@ impl Reports for Sqlite {
             .optional()
         })
     }
+
+    fn list(&self, repo: Option<&str>, offset: usize, limit: usize) -> Result<Vec<ReportLine>> {
+        let number = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT repo, commit_id, verified, score, verdict FROM reports r
+                 WHERE repo = ?1 OR (?1 IS NULL AND rowid = (
+                     SELECT rowid FROM reports WHERE repo = r.repo
+                     ORDER BY verified DESC, rowid DESC LIMIT 1))
+                 ORDER BY verified DESC, rowid DESC LIMIT ?3 OFFSET ?2",
+            )?
+            .query_map(params![repo, number(offset), number(limit)], |row| {
+                Ok(ReportLine {
+                    repo: row.get(0)?,
+                    commit: row.get(1)?,
+                    verified: Timestamp(row.get(2)?),
+                    score: row.get(3)?,
+                    verdict: row.get(4)?,
+                })
+            })?
+            .collect()
+        })
+    }
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
@@ -86,5 +109,18 @@ mod tests {
         let first = database.of_commit("https://github.com/a/b", "c1").unwrap();
         assert_eq!(first, Some(report("c1", 2, 75)));
         assert_eq!(database.newest("https://github.com/a/c").unwrap(), None);
+        database
+            .put(&StoredReport { repo: "https://github.com/a/c".into(), ..report("d1", 2, 9) })
+            .unwrap();
+        let listed = |repo, offset, limit| -> Vec<(String, String)> {
+            let lines = database.list(repo, offset, limit).unwrap();
+            lines.into_iter().map(|line| (line.repo, line.commit)).collect()
+        };
+        let line =
+            |repo: &str, commit: &str| (format!("https://github.com/a/{repo}"), commit.into());
+        assert_eq!(listed(None, 0, 9), [line("b", "c2"), line("c", "d1")]);
+        assert_eq!(listed(None, 1, 1), [line("c", "d1")]);
+        let of_one = listed(Some("https://github.com/a/b"), 0, 9);
+        assert_eq!(of_one, [line("b", "c2"), line("b", "c1")]);
     }
 }

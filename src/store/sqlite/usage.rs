@@ -7,9 +7,16 @@ use crate::{
     domain::{Money, Pid, Result, Timestamp, UserId},
     store::{
         ledger::{Account, EntryId},
-        usage::{Call, Earning, NewUsage, Popularity, Usage, UsageFilter, UsageRow},
+        usage::{Call, DayCalls, Earning, NewUsage, Popularity, Usage, UsageFilter, UsageRow},
     },
 };
+
+/// The rows of a filter, whose parameters are 1 to 4.
+const ROWS: &str = "SELECT u.id, u.at, u.user, u.token, u.method, u.page, u.author, u.version,
+        u.price, u.charged, u.outcome, u.ms, u.request, u.entry, r.id
+    FROM usage u LEFT JOIN entries r ON r.ends = u.entry
+    WHERE (?1 IS NULL OR u.user = ?1) AND (?2 IS NULL OR u.author = ?2)
+      AND (?3 IS NULL OR u.at >= ?3) AND (?4 IS NULL OR u.at < ?4)";
 
 impl Usage for Sqlite {
     fn record(&self, usage: &NewUsage) -> Result<i64> {
@@ -19,15 +26,9 @@ impl Usage for Sqlite {
 
     fn list(&self, filter: &UsageFilter, limit: usize) -> Result<Vec<UsageRow>> {
         self.read(|db| {
-            db.prepare_cached(
-                "SELECT u.id, u.at, u.user, u.token, u.method, u.page, u.author, u.version,
-                        u.price, u.charged, u.outcome, u.ms, u.request, u.entry, r.id
-                 FROM usage u LEFT JOIN entries r ON r.ends = u.entry
-                 WHERE (?1 IS NULL OR u.user = ?1) AND (?2 IS NULL OR u.author = ?2)
-                   AND (?3 IS NULL OR u.at >= ?3) AND (?4 IS NULL OR u.at < ?4)
-                   AND (?5 IS NULL OR u.id > ?5)
-                 ORDER BY u.id LIMIT ?6",
-            )?
+            db.prepare_cached(&format!(
+                "{ROWS} AND (?5 IS NULL OR u.id > ?5) ORDER BY u.id LIMIT ?6"
+            ))?
             .query_map(
                 params![
                     filter.user.map(|user| user.0),
@@ -39,6 +40,52 @@ impl Usage for Sqlite {
                 ],
                 usage_row,
             )?
+            .collect()
+        })
+    }
+
+    fn latest(
+        &self,
+        filter: &UsageFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<UsageRow>> {
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "{ROWS} AND (?5 IS NULL OR u.id > ?5) AND (?6 IS NULL OR u.id < ?6)
+                 ORDER BY u.id DESC LIMIT ?7"
+            ))?
+            .query_map(
+                params![
+                    filter.user.map(|user| user.0),
+                    filter.author.map(|author| author.0),
+                    filter.from.map(|at| at.0),
+                    filter.until.map(|at| at.0),
+                    filter.after,
+                    before,
+                    i64::try_from(limit).unwrap_or(i64::MAX),
+                ],
+                usage_row,
+            )?
+            .collect()
+        })
+    }
+
+    fn daily(&self, author: UserId, from: Timestamp, until: Timestamp) -> Result<Vec<DayCalls>> {
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT at / 86400000 * 86400000 AS day, method, count(*) FROM usage
+                 WHERE author = ?1 AND at >= ?2 AND at < ?3
+                   AND outcome NOT IN ('failed', 'abandoned')
+                 GROUP BY day, method ORDER BY day, method",
+            )?
+            .query_map(params![author.0, from.0, until.0], |row| {
+                Ok(DayCalls {
+                    day: Timestamp(row.get(0)?),
+                    method: row.get(1)?,
+                    calls: count(row, 2)?,
+                })
+            })?
             .collect()
         })
     }

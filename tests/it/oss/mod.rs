@@ -1,7 +1,7 @@
 //! Reports on repositories that the tests write themselves.
 
 mod fixtures;
-mod forge;
+pub mod forge;
 mod reports;
 mod sandbox;
 mod seccomp;
