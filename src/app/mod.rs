@@ -58,7 +58,10 @@ use crate::{
     index::{self, Index},
     llm::{self, Provider},
     search::{self, Engine},
-    store::{self, Prompts, Store, StoreLimits, StoreUrl, jsonl::JsonlPrompts, private},
+    store::{
+        self, Prompts, Store, StoreLimits, StoreUrl, jsonl::JsonlPrompts,
+        postgres::PostgresPrompts, private,
+    },
 };
 
 /// How long a search waits for the index to take in what was acknowledged before it. Longer than
@@ -129,12 +132,8 @@ impl App {
         private::make_private(&config.data)?;
         let store = store::open(&store_url(&config)?, limits)?;
         let journal = history::Journal::new(&config.history, store.revisions.clone());
-        let cards = Arc::new(CardRoom::new(&config, store.items.clone(), journal.clone()));
-        let prompts: Arc<dyn Prompts> = Arc::new(JsonlPrompts::open(
-            config.prompts_directory(),
-            config.prompts.backups,
-            Some(config.data.join("completions.json")),
-        ));
+        let cards = Arc::new(CardRoom::new(&config, &store, journal.clone()));
+        let prompts = open_prompts(&config, &store);
         let embedder = embedder(&config.embed)?;
         let provider = llm::open(&config.llm)?;
         let index_root = config.data.join("index");
@@ -231,6 +230,21 @@ pub fn query_embedder(embedder: Arc<dyn Embedder>) -> search::Vectorise {
         let mut vectors = embedder.embed(&[text], role)?;
         vectors.pop().ok_or_else(|| Error::internal("the embedder gave no vector"))
     })
+}
+
+/// The user's prompts: in the folder that the config names, in the server database, or in the data
+/// directory.
+fn open_prompts(config: &Config, store: &Store) -> Arc<dyn Prompts> {
+    let keep = config.prompts.backups;
+    match &store.server {
+        Some(server) if !config.has_prompts_directory() => {
+            Arc::new(PostgresPrompts::new(server.clone(), keep))
+        }
+        _ => {
+            let completions = config.data.join("completions.json");
+            Arc::new(JsonlPrompts::open(config.prompts_directory(), keep, Some(completions)))
+        }
+    }
 }
 
 /// Where the durable state of a library is: the server that the settings name, or the data directory.

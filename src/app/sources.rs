@@ -48,6 +48,11 @@ impl Sources {
         Self { config, store, cards, prompts, looks, parsed }
     }
 
+    /// Whether the user's prompts are in a file, which may be lost.
+    pub fn has_prompts_file(&self) -> bool {
+        self.store.server.is_none() || self.config.has_prompts_directory()
+    }
+
     /// How a page is called in answers: its path, after the vault's name where there are several.
     pub fn shown_path(&self, vault: &str, path: &str) -> Result<String> {
         Ok(match self.store.pages.vaults()?.len() {
@@ -143,7 +148,10 @@ impl Source for Sources {
             Kind::Card => self.cards.document(&item),
             Kind::Prompt => {
                 let stored = self.prompts.find(&item.key)?;
-                if stored.is_none() && !self.prompts.all()?.iter().any(|one| one.origin.is_user()) {
+                if stored.is_none()
+                    && self.has_prompts_file()
+                    && !self.prompts.all()?.iter().any(|one| one.origin.is_user())
+                {
                     // The text of a lost prompt cannot be read again: its passages stay.
                     return Err(Error::damaged(
                         "the file of your prompts has lost them; `notewell doctor` says how to restore it",

@@ -340,6 +340,16 @@ impl Config {
         self.or_in_data(&self.prompts.directory, "prompts")
     }
 
+    /// Whether the cards are in a file that the config names, and not where the library is.
+    pub fn has_cards_database(&self) -> bool {
+        !self.cards.database.as_os_str().is_empty()
+    }
+
+    /// Whether the prompts are in a folder that the config names, and not where the library is.
+    pub fn has_prompts_directory(&self) -> bool {
+        !self.prompts.directory.as_os_str().is_empty()
+    }
+
     fn or_in_data(&self, path: &Path, name: &str) -> PathBuf {
         if path.as_os_str().is_empty() { self.data.join(name) } else { path.to_path_buf() }
     }

@@ -80,4 +80,6 @@ pub struct Store {
     pub payments: Arc<dyn Payments>,
     /// Calls of priced methods.
     pub usage: Arc<dyn Usage>,
+    /// The server database, where the store is one. It holds cards and prompts too.
+    pub server: Option<Arc<postgres::Postgres>>,
 }

@@ -102,6 +102,7 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
                 ledger: database.clone(),
                 payments: database.clone(),
                 usage: database,
+                server: None,
             })
         }
         StoreUrl::Postgres(address) => {

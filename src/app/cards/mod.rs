@@ -32,7 +32,7 @@ use crate::{
         card::{CardChange, Image, NewCard, parse_image_link},
     },
     store::{
-        Items,
+        Items, Store,
         cards::{CardPage, CardQuery, Cards, Flag, Images, MAX_LIMIT, Version, no_such_card},
         items::{Item, Synced},
         revisions::{Actor, NewChange},
@@ -47,6 +47,9 @@ const INLINE_IMAGES: usize = 2 << 20;
 /// The cards of a library, and whether their file can be trusted.
 pub struct CardRoom {
     file: CardFile,
+    /// The server database, where the cards are in it. Its writes record registry entries
+    /// themselves, and there is no file to lose.
+    server: Option<Arc<dyn Cards>>,
     items: Arc<dyn Items>,
     journal: Journal,
     state: Mutex<State>,
@@ -70,16 +73,19 @@ struct State {
 
 impl CardRoom {
     /// Nothing is opened or made before the first call.
-    pub fn new(config: &Config, items: Arc<dyn Items>, journal: Journal) -> Self {
+    pub fn new(config: &Config, store: &Store, journal: Journal) -> Self {
         // A lock is waited for within the time that a request has.
         let wait = LOCK_WAIT.min(Duration::from_secs(config.limits.request_seconds) / 2);
+        let server = store.server.clone().filter(|_| !config.has_cards_database());
+        let server = server.map(|server| -> Arc<dyn Cards> { server });
         Self {
             file: CardFile {
                 path: config.cards_database(),
-                own: config.cards.database.as_os_str().is_empty(),
+                own: !config.has_cards_database(),
                 wait,
             },
-            items,
+            server,
+            items: store.items.clone(),
             journal,
             state: Mutex::default(),
             registry: Mutex::default(),
@@ -94,18 +100,22 @@ impl CardRoom {
     pub fn count(&self) -> Result<Option<usize>> {
         match self.is_unmade()? {
             true => Ok(None),
+            false if self.server.is_some() => Ok(usize::try_from(self.known()?).ok()),
             false => Ok(Some(self.store()?.stamps()?.len())),
         }
     }
 
     /// Whether this is a library of our own in which no card was ever made.
     fn is_unmade(&self) -> Result<bool> {
-        Ok(self.file.own && !self.file.path.exists() && self.known()? == 0)
+        Ok(self.server.is_none() && self.file.own && !self.file.path.exists() && self.known()? == 0)
     }
 
     /// The database, opened now if it is not yet. It is made only where no card is known: an
     /// empty file in the place of a lost one would hide the loss.
     pub fn store(&self) -> Result<Arc<dyn Cards>> {
+        if let Some(server) = &self.server {
+            return Ok(server.clone());
+        }
         let asked = Instant::now();
         let mut state = self.state();
         if let Some(cards) = &state.open {
@@ -137,6 +147,9 @@ impl CardRoom {
     ///
     /// A file that cannot be trusted changes nothing: what is known of its cards stays.
     pub fn sync(&self) -> Result<Synced> {
+        if self.server.is_some() {
+            return Ok(Synced::default());
+        }
         // A library without cards is not given an empty database for looking.
         if self.is_unmade()? || self.is_suspect()? {
             return Ok(Synced::default());
@@ -157,6 +170,9 @@ impl CardRoom {
     /// Tells the registry of one of our own changes. The change itself is made and durable: if the
     /// registry cannot be updated now, the next comparison does it.
     fn record(&self, cards: &dyn Cards, id: &str) {
+        if self.server.is_some() {
+            return;
+        }
         let record = || -> Result<()> {
             let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
             match cards.stamp(id)? {

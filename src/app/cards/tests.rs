@@ -20,7 +20,7 @@ fn room() -> (tempfile::TempDir, CardRoom) {
 
 fn room_in(config: &Config) -> CardRoom {
     let store = store::open(&config.data.as_path().into(), store::StoreLimits::default()).unwrap();
-    CardRoom::new(config, store.items, Journal::new(&config.history, store.revisions))
+    CardRoom::new(config, &store, Journal::new(&config.history, store.revisions.clone()))
 }
 
 fn me() -> Actor {

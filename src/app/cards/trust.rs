@@ -56,7 +56,7 @@ impl CardRoom {
     /// Why the file cannot be trusted; `None` when it can.
     pub fn suspicion(&self) -> Result<Option<String>> {
         // Looking does not make a database.
-        if self.is_unmade()? {
+        if self.server.is_some() || self.is_unmade()? {
             return Ok(None);
         }
         let path = self.file.path.display();
@@ -105,6 +105,19 @@ impl CardRoom {
         Ok(found)
     }
 
+    /// Where the cards are, in words.
+    pub fn place(&self) -> String {
+        match self.server {
+            Some(_) => "the store".to_owned(),
+            None => format!("`{}`", self.file.path.display()),
+        }
+    }
+
+    /// Whether the cards are in a file.
+    pub fn is_file(&self) -> bool {
+        self.server.is_none()
+    }
+
     /// Takes the loss of every card as meant: the registry forgets them, and their passages go.
     /// Returns how many there were.
     pub fn accept_empty(&self) -> Result<u64> {
@@ -124,8 +137,8 @@ impl CardRoom {
         };
         if !empty {
             return Err(Error::invalid_request(format!(
-                "`{}` has cards; there is no loss to accept",
-                self.file.path.display()
+                "{} has cards; there is no loss to accept",
+                self.place()
             )));
         }
         self.items.sync(Kind::Card, &[])?;

@@ -18,11 +18,13 @@ impl App {
                 "run `notewell prompt backups` and `notewell prompt restore BACKUP`, or, if they were removed on purpose, `notewell doctor --accept-empty prompts`",
             ));
         }
-        check_structure(
-            &self.config.data.join("notewell.db"),
-            "export what can be read (`notewell export bookmarks FILE`), and put the file back from a backup",
-            findings,
-        );
+        if self.store.server.is_none() {
+            check_structure(
+                &self.config.data.join("notewell.db"),
+                "export what can be read (`notewell export bookmarks FILE`), and put the file back from a backup",
+                findings,
+            );
+        }
         self.check_categories(findings)
     }
 
@@ -43,19 +45,22 @@ impl App {
             Ok(None) => return,
             Ok(Some(count)) => findings.push(Finding::note(
                 format!(
-                    "{count} card{} in `{}`",
+                    "{count} card{} in {}",
                     if count == 1 { "" } else { "s" },
-                    path.display()
+                    self.cards.place()
                 ),
-                "the file can be read; nothing to do",
+                "they can be read; nothing to do",
             )),
             Err(error) => {
                 findings.push(Finding::wrong(
-                    format!("the cards in `{}` cannot be read: {error}", path.display()),
+                    format!("the cards in {} cannot be read: {error}", self.cards.place()),
                     "restore the file, or name another in `[cards] database`",
                 ));
                 return;
             }
+        }
+        if !self.cards.is_file() {
+            return;
         }
         check_structure(
             &path,

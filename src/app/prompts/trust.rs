@@ -12,6 +12,9 @@ use crate::{
 impl App {
     /// Why the user's file cannot be trusted; `None` when it can.
     pub fn prompts_suspicion(&self) -> Result<Option<String>> {
+        if !self.sources.has_prompts_file() {
+            return Ok(None);
+        }
         let all = self.prompts.all()?;
         if all.iter().any(|stored| stored.origin.is_user()) {
             return Ok(None);
