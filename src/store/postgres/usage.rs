@@ -7,7 +7,7 @@ use crate::{
     domain::{Money, Pid, Result, Timestamp, UserId},
     store::{
         ledger::{Account, EntryId},
-        usage::{Call, Earning, NewUsage, Popularity, Usage, UsageFilter, UsageRow},
+        usage::{Call, DayCalls, Earning, NewUsage, Popularity, Usage, UsageFilter, UsageRow},
     },
 };
 
@@ -40,6 +40,61 @@ impl Usage for Postgres {
             )?
             .iter()
             .map(usage_row)
+            .collect()
+        })
+    }
+
+    fn latest(
+        &self,
+        filter: &UsageFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<UsageRow>> {
+        self.read(|db| {
+            db.query(
+                r#"SELECT u.id, u.at, u."user", u.token, u.method, u.page, u.author, u.version,
+                          u.price, u.charged, u.outcome, u.ms, u.request, u.entry, r.id
+                   FROM usage u LEFT JOIN entries r ON r.ends = u.entry
+                   WHERE ($1::bigint IS NULL OR u."user" = $1)
+                     AND ($2::bigint IS NULL OR u.author = $2)
+                     AND ($3::bigint IS NULL OR u.at >= $3)
+                     AND ($4::bigint IS NULL OR u.at < $4)
+                     AND ($5::bigint IS NULL OR u.id > $5)
+                     AND ($6::bigint IS NULL OR u.id < $6)
+                   ORDER BY u.id DESC LIMIT $7"#,
+                &[
+                    &filter.user.map(|user| user.0),
+                    &filter.author.map(|author| author.0),
+                    &filter.from.map(|at| at.0),
+                    &filter.until.map(|at| at.0),
+                    &filter.after,
+                    &before,
+                    &value::limit(limit),
+                ],
+            )?
+            .iter()
+            .map(usage_row)
+            .collect()
+        })
+    }
+
+    fn daily(&self, author: UserId, from: Timestamp, until: Timestamp) -> Result<Vec<DayCalls>> {
+        self.read(|db| {
+            db.query(
+                "SELECT at / 86400000 * 86400000 AS day, method, count(*) FROM usage
+                 WHERE author = $1 AND at >= $2 AND at < $3
+                   AND outcome NOT IN ('failed', 'abandoned')
+                 GROUP BY day, method ORDER BY day, method",
+                &[&author.0, &from.0, &until.0],
+            )?
+            .iter()
+            .map(|row| {
+                Ok(DayCalls {
+                    day: Timestamp(row.try_get(0)?),
+                    method: row.try_get(1)?,
+                    calls: count(row, 2)?,
+                })
+            })
             .collect()
         })
     }
