@@ -9,6 +9,7 @@
 pub mod audit;
 pub mod bookmarks;
 pub mod cards;
+mod compression;
 pub mod folder;
 pub mod items;
 pub mod jsonl;

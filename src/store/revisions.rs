@@ -156,8 +156,22 @@ pub struct JournalSize {
 /// The system releases it when its holder dies, so a pending change seen by the holder of the turn
 /// is nobody's any more.
 pub struct Turn<'a> {
+    // Released first.
+    lock: Box<dyn Exclusive + 'a>,
     _process: MutexGuard<'a, ()>,
-    _file: File,
+}
+
+/// A lock that other processes respect, held until it is dropped.
+pub trait Exclusive {
+    /// An error if the lock was lost.
+    fn check(&self) -> Result<()>;
+}
+
+/// The system holds the lock of a file as long as the file is open.
+impl Exclusive for File {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 const LOCK: &str = "lock the library for writing";
@@ -165,6 +179,16 @@ const TURN_WAIT: Duration = Duration::from_secs(10);
 const TURN_RETRY: Duration = Duration::from_millis(2);
 
 impl<'a> Turn<'a> {
+    /// The turn of whoever holds both locks.
+    pub fn new(process: MutexGuard<'a, ()>, lock: impl Exclusive + 'a) -> Self {
+        Self { lock: Box::new(lock), _process: process }
+    }
+
+    /// An error if the turn was lost, with the connection that held it.
+    pub fn check(&self) -> Result<()> {
+        self.lock.check()
+    }
+
     /// Takes the turn if nobody has it.
     pub fn try_take(process: &'a Mutex<()>, file: File) -> Result<Option<Self>> {
         let process = match process.try_lock() {
@@ -173,7 +197,7 @@ impl<'a> Turn<'a> {
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _process: process, _file: file })),
+            Ok(()) => Ok(Some(Self::new(process, file))),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(error)) => Err(error).doing(LOCK),
         }
@@ -185,7 +209,7 @@ impl<'a> Turn<'a> {
         let deadline = Instant::now() + TURN_WAIT;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _process: process, _file: file }),
+                Ok(()) => return Ok(Self::new(process, file)),
                 Err(std::fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
                     std::thread::sleep(TURN_RETRY);
                 }

@@ -15,10 +15,12 @@ mod fault;
 mod items;
 mod ledger;
 mod oauth;
+mod pages;
 mod payments;
 mod pool;
 mod prompts;
 mod reports;
+mod revisions;
 mod schema;
 mod sessions;
 mod tls;
@@ -28,7 +30,10 @@ mod usage;
 mod users;
 mod value;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Mutex,
+    time::{Duration, Instant},
+};
 
 use tokio_postgres::Row;
 
@@ -52,6 +57,8 @@ pub struct Postgres {
     pool: Pool,
     /// The number of the library's row.
     library: i64,
+    /// Writers outside this database: one at a time.
+    turn: Mutex<()>,
 }
 
 impl Postgres {
@@ -63,7 +70,7 @@ impl Postgres {
             pool.dedicated().and_then(|mut session| schema::prepare(&mut session, address));
         let library = prepared.map_err(|fault| fault::explain(fault, address, "open it"))?;
         pool.set_session(library.session);
-        Ok(Self { address: address.clone(), pool, library: library.id })
+        Ok(Self { address: address.clone(), pool, library: library.id, turn: Mutex::default() })
     }
 
     /// Since when the server is away, and why; `None` while it answers.

@@ -1,10 +1,9 @@
 //! The contents of revisions: each stored once, under its hash, compressed.
 
-use std::io::{Read, Write};
-
-use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use rusqlite::{Connection, OptionalExtension, Transaction, params, types::Type};
 use sha2::{Digest, Sha256};
+
+use crate::store::compression::{compress, decompress};
 
 /// Damaged contents that `damage` names before it stops.
 const MAX_NAMED: usize = 20;
@@ -64,16 +63,4 @@ pub(super) fn damage(db: &Connection) -> rusqlite::Result<Vec<String>> {
         }
     }
     Ok(found)
-}
-
-fn compress(content: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(content)?;
-    encoder.finish()
-}
-
-fn decompress(data: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    ZlibDecoder::new(data).read_to_end(&mut content)?;
-    Ok(content)
 }
