@@ -8,6 +8,7 @@
 )]
 
 mod asking;
+mod jobs;
 mod rounds;
 mod shelf;
 mod tools;
@@ -20,7 +21,10 @@ use std::{
 use futures::future::BoxFuture;
 use notewell::{
     app::{Event, Events},
-    serve::mcp::extension::{self, Changes, Extension},
+    serve::mcp::{
+        extension::{self, Changes, Extension},
+        tasks::TaskCall,
+    },
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -67,6 +71,10 @@ impl Extension for Fixtures {
             changes.fetch_add(1, Ordering::AcqRel);
             events.send(&event);
         }))
+    }
+
+    fn task(&self, request: &CallToolRequestParams) -> Option<TaskCall> {
+        jobs::task(request)
     }
 
     fn prompts(&self) -> Vec<Prompt> {

@@ -77,6 +77,10 @@ pub fn call(
             ),
             Ok(Some(_)) => done("Multi-round flow complete"),
         },
+        // With the name it goes on as a task.
+        "test_tool_with_task" if answer(given, "user_name").is_none() => {
+            need([("user_name", name_form())], None)
+        }
         "test_input_required_result_capabilities" if given.is_some() => {
             done("Capability-aware flow complete")
         }
@@ -138,11 +142,11 @@ fn everything() -> [(&'static str, InputRequest); 3] {
 }
 
 /// An answer that is not an object counts as none, so that it is asked for again.
-fn answer<'a>(given: Option<&'a InputResponses>, key: &str) -> Option<&'a JsonObject> {
+pub fn answer<'a>(given: Option<&'a InputResponses>, key: &str) -> Option<&'a JsonObject> {
     given?.get(key)?.as_object()
 }
 
-fn content<'a>(said: &'a JsonObject, field: &str) -> &'a str {
+pub fn content<'a>(said: &'a JsonObject, field: &str) -> &'a str {
     said.get("content")
         .and_then(|content| content.get(field))
         .and_then(Value::as_str)
@@ -153,7 +157,7 @@ fn name_form() -> InputRequest {
     form("What is your name?", "name", "string")
 }
 
-fn form(message: &str, field: &str, kind: &str) -> InputRequest {
+pub fn form(message: &str, field: &str, kind: &str) -> InputRequest {
     let schema =
         json!({ "type": "object", "properties": { field: { "type": kind } }, "required": [field] });
     InputRequest::Elicitation(ElicitRequest::new(ElicitRequestParams::FormElicitationParams {

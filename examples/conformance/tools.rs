@@ -13,7 +13,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{asking, rounds};
+use super::{asking, jobs, rounds};
 
 /// One red pixel.
 pub const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -51,6 +51,7 @@ pub fn list_tools() -> Vec<Tool> {
     let mut tools: Vec<Tool> =
         plain.map(|(name, does)| Tool::new(*name, format!("Fixture: {does}"), bare())).collect();
     tools.extend(asking::list_tools());
+    tools.extend(jobs::list_tools());
     tools.push(dialect_tool());
     tools.push(header_tool());
     tools
@@ -74,6 +75,10 @@ pub async fn call_tool(
         return Some(Ok(answer.into()));
     }
     let answer = match request.name.as_ref() {
+        "greet" => {
+            let name = request.arguments.as_ref().and_then(|all| all.get("name"));
+            text(format!("Hello, {}!", name.and_then(Value::as_str).unwrap_or("nobody")))
+        }
         "test_simple_text" => text("This is a simple text response for testing."),
         "test_image_content" => {
             CallToolResult::success(vec![ContentBlock::image(PNG, "image/png")])

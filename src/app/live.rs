@@ -158,6 +158,11 @@ impl App {
                 if item.kind == Kind::Page {
                     news.lists_due = true;
                     self.events.send(&Event::Resource(super::resources::uri(item.pid)));
+                    // The page may be a file of a skill, which somebody subscribed to.
+                    if let Some((vault, path)) = item.key.split_once('/') {
+                        let uri = super::skills::address::of_vault(vault, path);
+                        self.events.send(&Event::Resource(uri));
+                    }
                 }
             }
             news.position = last;

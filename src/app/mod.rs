@@ -28,8 +28,10 @@ pub mod rendering;
 mod rerank;
 pub mod resources;
 pub mod rights;
+pub mod skills;
 mod sources;
 pub mod status;
+pub mod tasks;
 pub mod tokens;
 pub mod vaults;
 
@@ -112,6 +114,10 @@ pub struct App {
     /// The vectors of what is offered.
     offer_vectors: offers::OfferVectors,
     known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
+    /// What was read of skills.
+    shelf: skills::Shelf,
+    /// Long calls that clients follow.
+    pub tasks: tasks::Tasks,
     /// The methods and the number of pages that were last announced to connections.
     announced: Mutex<(Vec<String>, u64)>,
     /// The state of the prompts that the registry shows, and the one last announced.
@@ -139,6 +145,7 @@ impl App {
         let index_root = config.data.join("index");
         let verifications = oss::Verifications::new(&config, store.reports.clone());
         let market = market::Market::open(config.clone(), &store)?;
+        let tasks = tasks::Tasks::new(store.tasks.clone(), config.limits.tasks)?;
         let kinds = config.search.kinds.clone();
         let sources =
             Arc::new(Sources::new(config.clone(), store.clone(), cards.clone(), prompts.clone()));
@@ -173,6 +180,8 @@ impl App {
             glances: Glances::default(),
             offer_vectors: offers::OfferVectors::default(),
             known_methods: Mutex::default(),
+            shelf: skills::Shelf::default(),
+            tasks,
             announced: Mutex::default(),
             prompts_seen: Mutex::default(),
             prompts_announced: AtomicU64::default(),

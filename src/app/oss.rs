@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -88,6 +88,25 @@ struct Failure {
 struct Job {
     target: Target,
     stage: Mutex<Stage>,
+    stop: Arc<AtomicBool>,
+    /// Callers that wait for it now.
+    waiting: AtomicUsize,
+}
+
+/// A caller that waits for a verification.
+struct Waiting<'a>(&'a Job);
+
+impl<'a> Waiting<'a> {
+    fn new(job: &'a Job) -> Self {
+        job.waiting.fetch_add(1, Ordering::AcqRel);
+        Self(job)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 #[derive(Default)]
@@ -128,7 +147,13 @@ impl Verifications {
     /// Stops all verifications and waits until they have cleaned up.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Release);
-        let threads = std::mem::take(&mut self.0.lock().threads);
+        let threads = {
+            let mut state = self.0.lock();
+            for job in state.jobs.values() {
+                job.stop.store(true, Ordering::Release);
+            }
+            std::mem::take(&mut state.threads)
+        };
         for thread in threads {
             drop(thread.join());
         }
@@ -173,6 +198,11 @@ impl Shared {
         let key = target.key();
         let mut state = self.lock();
         if let Some(job) = state.jobs.get(&key) {
+            if job.stop.load(Ordering::Acquire) {
+                return Err(Error::conflict(
+                    "the verification of this repository is being stopped; ask again in a moment",
+                ));
+            }
             return Ok(job.clone());
         }
         if state.queue.len() >= self.config.queue && state.running >= self.config.jobs {
@@ -181,7 +211,9 @@ impl Shared {
                 state.queue.len()
             )));
         }
-        let job = Arc::new(Job { target, stage: Mutex::default() });
+        let stop = Arc::new(AtomicBool::new(self.stop.load(Ordering::Acquire)));
+        let waiting = AtomicUsize::new(0);
+        let job = Arc::new(Job { target, stage: Mutex::default(), stop, waiting });
         state.failures.remove(&key);
         state.jobs.insert(key.clone(), job.clone());
         state.queue.push_back(key);
@@ -234,7 +266,9 @@ impl Shared {
             });
             let mut state = self.lock();
             state.jobs.remove(&key);
-            if let Err(failure) = &outcome {
+            // What its caller stopped has not failed.
+            let is_stopped = job.stop.load(Ordering::Acquire);
+            if let (Err(failure), false) = (&outcome, is_stopped) {
                 if state.failures.len() >= MAX_FAILURES {
                     state.failures.clear();
                 }
@@ -251,7 +285,7 @@ impl Shared {
         let verification = Verification {
             config: self.config.clone(),
             folder: self.folder.clone(),
-            stop: self.stop.clone(),
+            stop: job.stop.clone(),
         };
         let report = verification.run(&job.target, &JobProgress { job, shared: self })?;
         let json = serde_json::to_string(&report).doing("write a report as JSON")?;
@@ -275,6 +309,7 @@ impl Shared {
         progress: &dyn Progress,
     ) -> Result<Known> {
         let mut reported = 0;
+        let _waiting = Waiting::new(job);
         let mut state = self.lock();
         loop {
             let key = job.target.key();
@@ -289,7 +324,14 @@ impl Shared {
                 _ => {}
             }
             match patience.check() {
-                Err(error) if error.code == Code::Cancelled => return Err(error),
+                Err(error) if error.code == Code::Cancelled => {
+                    // Who could wait to the end and does not want to any more stops the work. A
+                    // request with a deadline comes back for it.
+                    if patience.remaining().is_none() {
+                        Self::give_up(&mut state, job);
+                    }
+                    return Err(error);
+                }
                 Err(_) => return Ok(job.known(before)),
                 Ok(()) if until.is_some_and(|until| Instant::now() >= until) => {
                     return Ok(job.known(before));
@@ -298,6 +340,21 @@ impl Shared {
             }
             let waited = self.changed.wait_timeout(state, POLL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Shared {
+    /// Stops a verification that nobody else waits for.
+    fn give_up(state: &mut State, job: &Job) {
+        if job.waiting.load(Ordering::Acquire) > 1 {
+            return;
+        }
+        job.stop.store(true, Ordering::Release);
+        let key = job.target.key();
+        if state.queue.iter().any(|queued| *queued == key) {
+            state.queue.retain(|queued| *queued != key);
+            state.jobs.remove(&key);
         }
     }
 }

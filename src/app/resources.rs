@@ -1,5 +1,6 @@
 //! Items as MCP resources: every visible page as `notewell://item/{pid}`, one section of it as
-//! `notewell://item/{pid}/{heading}`, the picture of a card as `notewell://card/{id}/image/{n}`.
+//! `notewell://item/{pid}/{heading}`, the picture of a card as `notewell://card/{id}/image/{n}`, the
+//! files of skills as `skill://…`.
 
 use base64::Engine as _;
 use percent_encoding::percent_decode_str;
@@ -54,6 +55,9 @@ pub fn templates(rights: &Rights) -> impl Iterator<Item = &'static Template> {
     TEMPLATES.iter().filter(|template| rights.may(Right::Read(template.kind)))
 }
 
+/// How a cursor in the skills begins, which are listed after the pages.
+const SKILLS: &str = "skill ";
+
 /// A resource as a list shows it.
 pub struct Listed {
     /// The URI.
@@ -62,6 +66,8 @@ pub struct Listed {
     pub name: String,
     /// The title.
     pub title: String,
+    /// What it is for.
+    pub description: Option<String>,
     /// The media type.
     pub mime_type: &'static str,
     /// Bytes of the text.
@@ -86,7 +92,7 @@ pub fn uri(pid: Pid) -> String {
 }
 
 impl App {
-    /// A page of the resources that this caller may read, by pid.
+    /// A page of the resources that this caller may read: pages by pid, then skills.
     pub fn resources(
         &self,
         cursor: Option<String>,
@@ -95,6 +101,10 @@ impl App {
     ) -> Result<(Vec<Listed>, Option<String>)> {
         self.await_first_look();
         let cursor = Cursor::read(cursor)?;
+        if let Some(skill) = cursor.0.as_deref().and_then(|after| after.strip_prefix(SKILLS)) {
+            let after = Some(skill).filter(|skill| !skill.is_empty()).map(Cursor::write);
+            return self.listed_skills(after, most, rights);
+        }
         let after = match cursor.0 {
             Some(pid) => Some(Pid(pid.parse().map_err(|_| {
                 Error::invalid_params(
@@ -108,8 +118,39 @@ impl App {
         let more = rows.len() > most;
         rows.truncate(most);
         let next = rows.last().filter(|_| more).map(|row| Cursor::write(&row.pid.0.to_string()));
-        let listed = rows.iter().map(|row| self.listed(row, &library)).collect::<Result<_>>()?;
+        let mut listed =
+            rows.iter().map(|row| self.listed(row, &library)).collect::<Result<Vec<_>>>()?;
+        if next.is_some() {
+            return Ok((listed, next));
+        }
+        if listed.len() == most {
+            return Ok((listed, Some(Cursor::write(SKILLS))));
+        }
+        let (skills, next) = self.listed_skills(None, most - listed.len(), rights)?;
+        listed.extend(skills);
         Ok((listed, next))
+    }
+
+    /// The `SKILL.md` of each skill.
+    fn listed_skills(
+        &self,
+        after: Option<String>,
+        most: usize,
+        rights: &Rights,
+    ) -> Result<(Vec<Listed>, Option<String>)> {
+        let page = self.skills(after, most, rights)?;
+        let next = page.next.is_some().then(|| page.skills.last()).flatten();
+        let next = next.map(|last| Cursor::write(&format!("{SKILLS}{}", last.uri)));
+        let listed = page.skills.into_iter().map(|skill| Listed {
+            name: skill.name().to_owned(),
+            title: skill.name().to_owned(),
+            description: Some(skill.description().to_owned()),
+            mime_type: "text/markdown",
+            size: skill.manifest().map(|file| file.size),
+            meta: Value::Null,
+            uri: skill.uri,
+        });
+        Ok((listed.collect(), next))
     }
 
     fn listed(&self, row: &PageRow, library: &Library) -> Result<Listed> {
@@ -117,6 +158,7 @@ impl App {
             uri: uri(row.pid),
             name: self.sources.shown_path(&row.vault, &row.path)?,
             title: row.facts.page.title.clone(),
+            description: None,
             mime_type: "text/markdown",
             size: Some(row.size),
             meta: neighbours(library, row),
@@ -132,6 +174,9 @@ impl App {
             let image = self.cards.image(uri, rights)?;
             let base64 = base64::engine::general_purpose::STANDARD.encode(&image.bytes);
             return Ok(Some(Content::Bytes { mime_type: image.mime.to_owned(), base64 }));
+        }
+        if uri.starts_with("skill://") {
+            return self.read_skill_file(uri, rights);
         }
         let Some(rest) = uri.strip_prefix("notewell://item/") else { return Ok(None) };
         let (pid, toc) = rest.split_once('/').map_or((rest, None), |(pid, toc)| (pid, Some(toc)));

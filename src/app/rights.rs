@@ -32,6 +32,8 @@ pub enum Right {
     History,
     /// Have repositories fetched and verified on this machine.
     VerifyRepositories,
+    /// Start long work on the library: imports, a new index.
+    Maintain,
     /// Have the configured language model called, which may cost money.
     LanguageModel,
     /// Know the state of the library: that it is empty, that a vault cannot be read, which
@@ -142,7 +144,9 @@ impl Rights {
             Right::SharedPrompts => !is_confined,
             Right::Use(toolset) => self.toolsets.has(toolset),
             Right::LibraryState => is_owner && self.readable.is_everything(),
-            Right::History | Right::VerifyRepositories => is_owner && may_write && !is_confined,
+            Right::History | Right::VerifyRepositories | Right::Maintain => {
+                is_owner && may_write && !is_confined
+            }
             Right::LanguageModel => self.caller.role() != Role::Anonymous,
             Right::Causes | Right::Metrics | Right::ReservedCapacity => is_owner,
         }
@@ -171,11 +175,12 @@ impl Rights {
         self.sees(page) && self.writable.has_page(page) && self.may_instruct(page)
     }
 
-    /// Whether the request may write a page that is a method. Agents of everybody who sees such a
-    /// page follow it, so that a grant does not suffice: only the owner and the page's author may.
+    /// Whether the request may write a page that is a method or a skill. Agents of everybody who
+    /// sees such a page follow it, so that a grant does not suffice: only the owner and the page's
+    /// author may.
     fn may_instruct(&self, page: &Page) -> bool {
         let is_own = |own: &Author| own.is_called(page.author.as_deref());
-        page.method.is_none()
+        !page.instructs()
             || self.caller.role() == Role::Owner
             || self.writable.own().is_some_and(is_own)
     }
@@ -221,7 +226,7 @@ impl Rights {
         }
         if !self.may_instruct(page) {
             return Err(Error::invalid_params(format!(
-                "you may not write `{}`: agents follow a page with `mcp_method`, so only the owner and its author write one; nothing was changed",
+                "you may not write `{}`: agents follow a page with `mcp_method` and a `SKILL.md`, so only the owner and its author write one; nothing was changed",
                 page.path
             )));
         }

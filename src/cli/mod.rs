@@ -33,6 +33,7 @@ mod results;
 mod search;
 mod serve;
 mod serving;
+mod skill;
 mod status;
 mod token;
 mod tool;
@@ -140,6 +141,8 @@ enum Command {
     Bookmark(bookmark::BookmarkCommand),
     /// List, show, render, edit and restore prompts, and keep slash-command files
     Prompt(prompt::PromptCommand),
+    /// List skills, and write them where clients look for them
+    Skill(skill::Skill),
     /// Report on a repository: is it safe to try? (exit code 3: avoid it)
     Oss(oss::Oss),
     /// Add, list, change and remove people who sign in
@@ -191,6 +194,7 @@ pub fn main() -> ExitCode {
         Command::Card(command) => exit(command.run(&cli.common)),
         Command::Bookmark(command) => exit(command.run(&cli.common)),
         Command::Prompt(command) => exit(command.run(&cli.common)),
+        Command::Skill(command) => exit(command.run(&cli.common)),
         Command::Oss(command) => exit(command.run(&cli.common)),
         Command::User(command) => exit(command.run(&cli.common)),
         Command::Grant(command) => exit(command.run(&cli.common)),

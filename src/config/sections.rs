@@ -256,6 +256,8 @@ pub struct Limits {
     /// Calls of one user in a minute, with all of their tokens; also of one token without a user,
     /// and of one address without a token. The owner has no limit.
     pub calls_per_minute: u32,
+    /// Tasks of one caller that have not ended.
+    pub tasks: u64,
 }
 
 /// `[accounts]`: people with a name and a password.
@@ -396,6 +398,7 @@ impl Default for Limits {
             query_chars: 10_000,
             page: 100,
             calls_per_minute: 600,
+            tasks: 32,
         }
     }
 }

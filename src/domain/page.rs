@@ -174,6 +174,11 @@ impl Page {
         self.method.is_some() && self.price.is_some()
     }
 
+    /// Whether agents follow what the page says: a method, or the `SKILL.md` of a folder.
+    pub fn instructs(&self) -> bool {
+        self.method.is_some() || self.path.as_str().ends_with("/SKILL.md")
+    }
+
     /// What a call of this page costs. `None` where it costs nothing, and where the price cannot be
     /// read.
     pub fn price(&self) -> Option<Price> {

@@ -24,6 +24,7 @@ pub mod reports;
 pub mod revisions;
 pub mod sessions;
 pub mod sqlite;
+pub mod tasks;
 pub mod texts;
 pub mod tokens;
 mod url;
@@ -44,6 +45,7 @@ pub use prompts::Prompts;
 pub use reports::Reports;
 pub use revisions::Revisions;
 pub use sessions::Sessions;
+pub use tasks::Tasks;
 pub use texts::Texts;
 pub use tokens::Tokens;
 pub use url::{StoreLimits, StoreUrl, open};
@@ -83,4 +85,6 @@ pub struct Store {
     pub usage: Arc<dyn Usage>,
     /// The server database, where the store is one. It holds cards and prompts too.
     pub server: Option<Arc<postgres::Postgres>>,
+    /// Long calls that callers follow.
+    pub tasks: Arc<dyn Tasks>,
 }

@@ -187,6 +187,15 @@ pub trait Pages: Send + Sync {
     /// Every page that is a method, by vault and path.
     fn methods(&self) -> Result<Vec<PageRow>>;
 
+    /// Every live page whose file has this name, in any folder but the top one, by vault and path.
+    fn named(&self, file_name: &str) -> Result<Vec<PageRow>> {
+        let ending = format!("/{file_name}");
+        let mut rows = self.list(None, usize::MAX, &Visible::everything())?;
+        rows.retain(|row| row.path.ends_with(&ending));
+        rows.sort_by(|a, b| (&a.vault, &a.path).cmp(&(&b.vault, &b.path)));
+        Ok(rows)
+    }
+
     /// Applies changes and logs them, in one transaction. Order matters: a move frees its old path.
     fn apply(&self, changes: &[PageChange]) -> Result<Synced>;
 

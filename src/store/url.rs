@@ -101,7 +101,8 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
                 oauth: database.clone(),
                 ledger: database.clone(),
                 payments: database.clone(),
-                usage: database,
+                usage: database.clone(),
+                tasks: database,
                 server: None,
             })
         }

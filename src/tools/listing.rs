@@ -66,15 +66,20 @@ impl fmt::Display for ListedPrice {
     }
 }
 
-/// Every tool that this caller may use, the built-in ones in the order of the table.
+/// Every tool that this caller may use with any client, the built-in ones in the order of the table.
 pub fn list(app: &App, rights: &Rights) -> Result<Vec<Listed>> {
+    list_for(app, rights, false)
+}
+
+/// As [`list`], with what is only there for clients that follow tasks.
+pub fn list_for(app: &App, rights: &Rights, follows_tasks: bool) -> Result<Vec<Listed>> {
     // Methods, and what they make of the market, come with the first look at the vaults.
     if [Toolset::Vault, Toolset::Market].iter().any(|set| rights.may(Right::Use(*set))) {
         app.await_first_look();
     }
     let mut listed: Vec<Listed> = Vec::new();
     for entry in TABLE {
-        if !may_use(app, entry, rights)? {
+        if !may_use(app, entry, rights)? || (entry.task_only && !follows_tasks) {
             continue;
         }
         let schemas = entry.schemas();

@@ -22,7 +22,7 @@ mod vault;
 
 pub use crate::{app::rights::Right, domain::Toolset};
 pub use door::{Call, built_in, call};
-pub use listing::{Listed, ListedPrice, list};
+pub use listing::{Listed, ListedPrice, list, list_for};
 pub use paid::{Payment, RECEIPT, ShownPrices};
 
 use std::sync::OnceLock;
@@ -100,6 +100,10 @@ pub trait Tool: DeserializeOwned + JsonSchema {
     const EFFECT: Effect;
     /// What `null` and an empty text mean in the arguments.
     const BLANK: Blank = Blank::NotGiven;
+    /// Whether it may take minutes. A client that follows tasks gets it as one.
+    const LONG: bool = false;
+    /// Whether it is only there for clients that follow tasks.
+    const TASK_ONLY: bool = false;
     /// The result.
     type Answer: Answer;
 
@@ -139,6 +143,10 @@ pub struct Entry {
     pub right: Right,
     /// What it may change.
     pub effect: Effect,
+    /// Whether it may take minutes.
+    pub long: bool,
+    /// Whether it is only there for clients that follow tasks.
+    pub task_only: bool,
     blank: Blank,
     input: fn() -> schema::Input,
     output: fn() -> serde_json::Value,
@@ -162,6 +170,8 @@ const fn entry<T: Tool>() -> Entry {
         toolset: T::TOOLSET,
         right: T::RIGHT,
         effect: T::EFFECT,
+        long: T::LONG,
+        task_only: T::TASK_ONLY,
         blank: T::BLANK,
         input: schema::input::<T>,
         output: schema::output::<T::Answer>,
@@ -195,8 +205,19 @@ pub const TABLE: &[Entry] = &[
     entry::<bookmarks::trends::TrendsTool>(),
     entry::<bookmarks::add::AddBookmark>(),
     entry::<oss::oss_report::OssReport>(),
+    entry::<bookmarks::maintain::Maintain>(),
     entry::<market::search_marketplace::SearchMarketplace>(),
 ];
+
+/// Whether a tool may take minutes.
+pub fn is_long(name: &str) -> bool {
+    TABLE.iter().any(|entry| entry.name == name && entry.long)
+}
+
+/// Whether a tool is only there for clients that follow tasks.
+pub fn is_task_only(name: &str) -> bool {
+    TABLE.iter().any(|entry| entry.name == name && entry.task_only)
+}
 
 /// Names that no page can take for its own.
 pub fn names() -> Vec<&'static str> {

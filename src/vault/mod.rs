@@ -6,6 +6,7 @@
 //! leaves out.
 
 mod attachment;
+pub mod bundle;
 mod daily;
 pub mod identity;
 mod moment;

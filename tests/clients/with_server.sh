@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Runs a command beside a Notewell server that has a throwaway data directory and a free port.
 #
-#   with_server.sh [--anonymous-owner] BINARY COMMAND [ARG...]
+#   with_server.sh [--anonymous-owner] [--skills] BINARY COMMAND [ARG...]
+#
+# With --skills the vault has the skills of tests/clients/skills.
 #
 # The command sees SERVER_BIN, SERVER_ARGS (JSON: the arguments of `notewell mcp` on the same data),
 # SERVER_URL and SERVER_TOKEN. A server that dies meanwhile, or does not end when asked, is a failure.
@@ -10,6 +12,11 @@ set -euo pipefail
 anonymous=()
 if [ "${1:-}" = --anonymous-owner ]; then
     anonymous=(NOTEWELL_ANONYMOUS=owner)
+    shift
+fi
+skills=
+if [ "${1:-}" = --skills ]; then
+    skills=yes
     shift
 fi
 SERVER_BIN=$(realpath "$1")
@@ -42,6 +49,7 @@ if [ -d "$root/examples/vault" ]; then
     # A copy: the clients edit its notes.
     cp -r "$root/examples/vault" "$dir/vault"
     vault=(--vault "$dir/vault")
+    [ -z "$skills" ] || cp -r "$root/tests/clients/skills" "$dir/vault/skills"
 fi
 
 SERVER_TOKEN=$("$SERVER_BIN" token create --scope owner "${common[@]}" | awk 'NF { word = $NF } END { print word }')

@@ -67,6 +67,12 @@ impl App {
                 "change `mcp_method` in its frontmatter",
             ));
         }
+        for one in self.all_skills(&self.owner())?.left_out {
+            findings.push(Finding::wrong(
+                format!("`{}` is no skill: {}", one.path, one.reason),
+                "mend it, or rename the file if it is not meant as a skill",
+            ));
+        }
         for row in self.store.pages.methods()? {
             findings.extend(self.missing_includes(&row));
         }

@@ -86,6 +86,11 @@ impl Method {
         self.row.pid
     }
 
+    /// SHA-256 of the page's text as it was last read.
+    pub(super) fn version(&self) -> [u8; 32] {
+        self.row.hash
+    }
+
     /// What the page says of itself.
     pub fn page(&self) -> &Page {
         &self.row.facts.page

@@ -26,6 +26,16 @@ pub struct Ready {
     template: String,
 }
 
+impl Ready {
+    /// The text with its placeholders, for who may read the page.
+    pub(in crate::app) fn into_template(self) -> String {
+        match self.is_readable {
+            true => self.template,
+            false => String::new(),
+        }
+    }
+}
+
 impl App {
     /// Reads the page of a method as it is now. Its rights and its price count as they are now, too.
     pub fn open_method(&self, method: &Method, rights: &Rights) -> Result<Ready> {

@@ -14,6 +14,7 @@ use rmcp::{
     service::RequestContext,
 };
 
+use super::tasks::TaskCall;
 use crate::app::Events;
 
 /// What a program adds. Each method is asked before the product; `None` hands the request on.
@@ -41,6 +42,11 @@ pub trait Extension: Send + Sync + 'static {
         _events: &'a Events,
     ) -> BoxFuture<'a, Option<Result<CallToolResponse, ErrorData>>> {
         Box::pin(async { None })
+    }
+
+    /// A call that runs as a task.
+    fn task(&self, _request: &CallToolRequestParams) -> Option<TaskCall> {
+        None
     }
 
     /// Prompts to list behind the product's.

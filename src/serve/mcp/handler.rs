@@ -19,11 +19,12 @@ use super::{
     message,
     notices::{self, Lists, Subscribed},
     payment::{self, Payer, Purse},
-    prompts, resources,
+    prompts, resources, skills, tasks,
 };
 use crate::{
-    app::{App, page::Cursor, rights::Right},
+    app::{App, page::Cursor, rights::Right, skills::has_skills},
     domain::{Code, Error, Kind, Patience, Progress, Result, Silent, Toolset},
+    store::tasks::TaskRow,
     tools::{self, Effect, Listed, Output, ShownPrices},
 };
 
@@ -132,6 +133,63 @@ impl Handler {
     }
 }
 
+impl Handler {
+    /// Calls a tool of an extension that runs as a task.
+    async fn call_extension_task(
+        &self,
+        request: CallToolRequestParams,
+        call: tasks::TaskCall,
+        context: &RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        if !tasks::follows_tasks(context) {
+            if call.required {
+                return Err(tasks::needs_tasks());
+            }
+            let done = (call.work)(tasks::Handle::of_call(self.hub.app.clone())).await;
+            return match done {
+                Ok(result) => Ok(result.into()),
+                Err(tasks::TaskEnd::Error(error)) => Err(error),
+                Err(tasks::TaskEnd::Cancelled) => {
+                    Err(error_data(Error::new(Code::Cancelled, "the request was cancelled")))
+                }
+            };
+        }
+        let tool = request.name.into_owned();
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        let row = self
+            .run(context, move |app, link, _, _| {
+                app.tasks.begin(&tasks::caller(link), &tool, arguments)
+            })
+            .await?;
+        self.hub.runner.start(row.id.clone(), call.work);
+        Ok(tasks::created(&row).into())
+    }
+
+    /// A task whose process has ended: it is started again where that is safe, with the rights that
+    /// its caller has now; otherwise it has failed.
+    async fn revive(
+        &self,
+        row: TaskRow,
+        context: &RequestContext<RoleServer>,
+    ) -> std::result::Result<TaskRow, ErrorData> {
+        let id = row.id.clone();
+        let is_safe = tools::is_long(&row.tool) && !row.is_cancelled;
+        let (taken, row) = self
+            .run_uncounted(context, move |app, link, _, _| {
+                let taken = is_safe && app.tasks.take_over(&id)?;
+                if !taken {
+                    app.tasks.abandon(&id)?;
+                }
+                Ok((taken, app.tasks.get(&id, &tasks::caller(link))?))
+            })
+            .await?;
+        if taken {
+            tasks::again(&self.hub, &self.link(context), &row);
+        }
+        Ok(row)
+    }
+}
+
 impl ServerHandler for Handler {
     /// Every message asks for this, so it reads nothing. The instructions are added where a client
     /// sees them, in `initialize` and `discover`.
@@ -196,10 +254,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
         let page = self.hub.app.config.limits.page;
+        let follows_tasks = tasks::follows_tasks(&context);
         let (tools, next) = self
             .run(&context, move |app, link, _, _| {
                 let from = Cursor::read(cursor(request))?;
-                let all = tools::list(app, &link.rights)?;
+                let all = tools::list_for(app, &link.rights, follows_tasks)?;
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
@@ -221,7 +280,20 @@ impl ServerHandler for Handler {
         if let Some(answer) = self.hub.extension.call_tool(&request, &context, events).await {
             return answer;
         }
+        if let Some(call) = self.hub.extension.task(&request) {
+            return self.call_extension_task(request, call, &context).await;
+        }
+        if tools::is_long(&request.name) && tasks::follows_tasks(&context) {
+            let link = self.link(&context);
+            self.hub.pace.take(&link, Instant::now()).map_err(error_data)?;
+            let arguments = request.arguments.map_or(Value::Null, Value::Object);
+            let name = request.name.into_owned();
+            return tasks::call(&self.hub, &link, name, arguments, &context.ct).await;
+        }
         let link = self.link(&context);
+        if tools::is_task_only(&request.name) && link.rights.may(Right::Maintain) {
+            return Err(tasks::needs_tasks());
+        }
         let purse = Purse::read(&context, &link).map_err(error_data)?;
         let shown = self.shown(&link);
         let name = request.name.into_owned();
@@ -231,13 +303,7 @@ impl ServerHandler for Handler {
             .run(&context, move |app, link, progress, patience| {
                 let around = tools::Call { progress, patience, payment: purse.payment(&shown) };
                 match tools::call(app, &link.rights, &called, arguments, &around) {
-                    // What fails outside, what somebody else changed meanwhile, and what is to be
-                    // paid, is an answer that the model can read and act on.
-                    Err(error)
-                        if matches!(error.code, Code::Outside | Code::Conflict | Code::Payment) =>
-                    {
-                        Ok(Err(error))
-                    }
+                    Err(error) if is_for_the_model(&error) => Ok(Err(error)),
                     other => other.map(Ok),
                 }
             })
@@ -254,10 +320,56 @@ impl ServerHandler for Handler {
                 let app = &self.hub.app;
                 return Ok(payment::required(app, &self.hub.state_key, &payer, error));
             }
-            // No structured content: clients would check it against the tool's output schema.
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
+            Err(error) => refusal(error),
         }
         .into())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<GetTaskResult, ErrorData> {
+        let id = request.task_id.clone();
+        let row = self
+            .run_uncounted(&context, move |app, link, _, _| {
+                app.tasks.get(&id, &tasks::caller(link))
+            })
+            .await?;
+        let row = match self.hub.app.tasks.is_orphan(&row) {
+            true => self.revive(row, &context).await?,
+            false => row,
+        };
+        tasks::detailed(&row).map_err(error_data)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<(), ErrorData> {
+        let id = request.task_id.clone();
+        let answers = request.input_responses.into_iter().collect();
+        self.run_uncounted(&context, move |app, link, _, _| {
+            app.tasks.answer(&id, &tasks::caller(link), &answers)
+        })
+        .await?;
+        self.hub.runner.wake(&request.task_id);
+        Ok(())
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<(), ErrorData> {
+        let id = request.task_id.clone();
+        self.run_uncounted(&context, move |app, link, _, _| {
+            app.tasks.cancel(&id, &tasks::caller(link))
+        })
+        .await?;
+        self.hub.runner.cancel(&request.task_id);
+        Ok(())
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -400,6 +512,18 @@ impl ServerHandler for Handler {
             }
             return Ok(CustomResult::new(result));
         }
+        if let Some(question) = skills::Question::of(&request.method) {
+            let modern = is_modern(&context);
+            let params = request.params.unwrap_or_else(|| serde_json::json!({}));
+            let method = request.method;
+            let answer = self
+                .run(&context, move |app, link, _, _| match has_skills(&link.rights) {
+                    true => question.answer(app, params, &link.rights, modern),
+                    false => Err(no_such_method(&method)),
+                })
+                .await?;
+            return Ok(CustomResult::new(answer));
+        }
         // The SDK passes on here what it could not read: an unknown method, or a known one whose
         // parameters are wrong. The handshake is no method of the stateless era.
         let removed = is_modern(&context) && request.method == "initialize";
@@ -494,14 +618,24 @@ fn opens_urls(context: &RequestContext<RoleServer>) -> bool {
 fn extensions() -> ExtensionCapabilities {
     let prompts = serde_json::json!({ "mutable": true });
     let prompts = prompts.as_object().cloned().unwrap_or_default();
-    ExtensionCapabilities::from([(message::MUTABLE.to_owned(), prompts)])
+    ExtensionCapabilities::from([
+        (message::MUTABLE.to_owned(), prompts),
+        (skills::EXTENSION.to_owned(), skills::settings()),
+        (TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new()),
+    ])
 }
 
-/// The capabilities of one caller: who may not change prompts is not told that one could.
+/// The capabilities of one caller: only what this caller may use is declared.
 fn for_caller(mut capabilities: ServerCapabilities, link: &Link) -> ServerCapabilities {
-    if !may_change(link) {
-        capabilities.extensions = None;
+    if let Some(extensions) = &mut capabilities.extensions {
+        if !may_change(link) {
+            extensions.remove(message::MUTABLE);
+        }
+        if !has_skills(&link.rights) {
+            extensions.remove(skills::EXTENSION);
+        }
     }
+    capabilities.extensions = capabilities.extensions.filter(|extensions| !extensions.is_empty());
     capabilities
 }
 
@@ -527,7 +661,19 @@ fn tool(listed: Listed) -> Tool {
     tool
 }
 
-fn answer(output: Output) -> CallToolResult {
+/// Whether an error is an answer that the model can read and act on: what fails outside, what
+/// somebody else changed meanwhile, and what is to be paid.
+pub(super) fn is_for_the_model(error: &Error) -> bool {
+    matches!(error.code, Code::Outside | Code::Conflict | Code::Payment)
+}
+
+/// Such an error as a result. It has no structured content: clients would check it against the
+/// tool's output schema.
+pub(super) fn refusal(error: Error) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.message)])
+}
+
+pub(super) fn answer(output: Output) -> CallToolResult {
     let mut result = CallToolResult::success(
         [Some(output.text), output.aside].into_iter().flatten().map(ContentBlock::text).collect(),
     );

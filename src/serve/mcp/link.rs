@@ -12,6 +12,7 @@ use super::{
     notices::{Lists, Mailbox},
     pace::Pace,
     payment::StateKey,
+    tasks::Runner,
 };
 use crate::{
     app::{
@@ -79,6 +80,8 @@ pub struct Hub {
     shown: Mutex<Vec<(Identity, Arc<ShownPrices>)>>,
     /// Signs what clients bring back from a top-up.
     pub(super) state_key: StateKey,
+    /// The tasks that this process runs.
+    pub(super) runner: Arc<Runner>,
 }
 
 /// How many callers' prices are remembered.
@@ -112,6 +115,7 @@ impl Hub {
             guest_calls: Arc::new(Semaphore::new(calls - calls / 4)),
             turns: Arc::new(Semaphore::new(cores.max(2))),
             pace: Pace::new(app.config.limits.calls_per_minute),
+            runner: Runner::new(app.clone()),
             app,
             extension: extension::installed(),
             mailboxes,

@@ -12,7 +12,9 @@ mod payment;
 mod prompts;
 mod resources;
 mod shape;
+mod skills;
 pub mod stdio;
+pub mod tasks;
 
 pub use errors::{error_data, error_data_with_id};
 pub use handler::Handler;

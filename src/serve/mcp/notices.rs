@@ -156,6 +156,7 @@ fn read_lists(app: &App, rights: &Rights, built_in: &[&str]) -> Result<Lists> {
         (method.name, method.title, method.description).hash(&mut methods);
         format!("{:?} {price:?}", method.arguments).hash(&mut methods);
     }
+    let methods_of_skills = methods.finish();
     let mut tools = methods.clone();
     built_in.hash(&mut tools);
     let mut prompts = methods;
@@ -163,6 +164,9 @@ fn read_lists(app: &App, rights: &Rights, built_in: &[&str]) -> Result<Lists> {
         app.prompts.version()?.hash(&mut prompts);
     }
     let mut resources = DefaultHasher::new();
+    // Skills are resources: those of folders, and those of methods.
+    app.skills_version(rights)?.hash(&mut resources);
+    methods_of_skills.hash(&mut resources);
     if rights.visible().is_everything() {
         // Every page is the owner's, so counting them is enough.
         app.store.items.count(Some(Kind::Page))?.hash(&mut resources);

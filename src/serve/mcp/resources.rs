@@ -11,6 +11,7 @@ use crate::app::{
 pub fn listed(listed: Listed) -> Resource {
     let mut resource = Resource::new(listed.uri, listed.name);
     resource.title = Some(listed.title);
+    resource.description = listed.description;
     resource.mime_type = Some(listed.mime_type.into());
     resource.size = listed.size;
     resource.meta = meta(listed.meta);

@@ -23,6 +23,7 @@ mod reports;
 mod revisions;
 mod schema;
 mod sessions;
+mod tasks;
 mod tls;
 mod tokens;
 mod transaction;

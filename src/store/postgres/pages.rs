@@ -221,6 +221,17 @@ impl Pages for Postgres {
         })
     }
 
+    fn named(&self, file_name: &str) -> Result<Vec<PageRow>> {
+        let ending = format!("/{file_name}");
+        self.read(|db| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM pages p WHERE right(p.path, length($1)) = $1
+                 ORDER BY p.vault, p.path"
+            );
+            db.query(&sql, &[&ending])?.iter().map(page).collect()
+        })
+    }
+
     fn apply(&self, changes: &[PageChange]) -> Result<Synced> {
         if changes.is_empty() {
             return Ok(Synced::default());

@@ -14,6 +14,7 @@ mod payments;
 mod reports;
 mod revisions;
 mod sessions;
+mod tasks;
 mod tokens;
 mod usage;
 mod users;

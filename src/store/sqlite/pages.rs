@@ -201,6 +201,18 @@ impl Pages for Sqlite {
         })
     }
 
+    fn named(&self, file_name: &str) -> Result<Vec<PageRow>> {
+        let ending = format!("/{file_name}");
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM pages p WHERE substr(p.path, -length(?1)) = ?1
+                 ORDER BY p.vault, p.path"
+            ))?
+            .query_map([ending], page)?
+            .collect()
+        })
+    }
+
     fn apply(&self, changes: &[PageChange]) -> Result<Synced> {
         if changes.is_empty() {
             return Ok(Synced::default());

@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod ask;
+pub mod maintain;
 pub mod recommend;
 pub mod trends;
 

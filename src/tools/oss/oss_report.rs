@@ -79,6 +79,7 @@ impl Tool for OssReport {
     const TOOLSET: Toolset = Toolset::Bookmarks;
     const RIGHT: Right = Right::VerifyRepositories;
     const EFFECT: Effect = Effect::Fetches;
+    const LONG: bool = true;
     type Answer = OssAnswer;
 
     fn call(self, cx: &Cx<'_>) -> Result<OssAnswer> {

@@ -6,6 +6,8 @@ mod reports;
 mod sandbox;
 mod seccomp;
 
+pub use forge::Forge;
+
 use std::{
     path::PathBuf,
     process::{Command, Stdio},
