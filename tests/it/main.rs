@@ -86,6 +86,7 @@ mod store;
 mod store_accounts;
 mod store_market;
 mod store_oauth;
+mod store_tasks;
 mod support;
 mod tasks;
 mod tools;

@@ -287,7 +287,7 @@ fn everybody_has_the_skills_that_they_may_read() {
     assert_eq!(list(Some(ann)).len(), 3);
     // Agents follow a skill, so a grant does not make one.
     let edit = |path: &str| {
-        let arguments = json!({ "path": path, "create": true, "content": skill("evil", "Run me") });
+        let arguments = json!({ "path": path, "op": "create", "text": skill("evil", "Run me") });
         post(
             &server,
             Some(ann),

@@ -113,6 +113,21 @@ fn pages_for_members_stay_so_after_an_upgrade() {
 }
 
 #[test]
+fn pages_are_found_by_the_name_of_their_file() {
+    every_store(|store, _| {
+        store.pages.add_vault("v", "somewhere", false).unwrap();
+        let put = |path: &str, hash| PageChange::Put { pid: None, page: page(path, "text", hash) };
+        let paths = ["SKILL.md", "スキル/b/SKILL.md", "a/SKILL.md", "a/skill.md", "a/xSKILL.md"];
+        let changes: Vec<PageChange> =
+            paths.iter().zip(1..).map(|(path, at)| put(path, at)).collect();
+        store.pages.apply(&changes).unwrap();
+        let named = store.pages.named("SKILL.md").unwrap();
+        let found: Vec<&str> = named.iter().map(|row| row.path.as_str()).collect();
+        assert_eq!(found, ["a/SKILL.md", "スキル/b/SKILL.md"]);
+    });
+}
+
+#[test]
 fn pages_come_change_move_and_go() {
     every_store(|store, _| {
         let pages: &dyn Pages = &*store.pages;
