@@ -107,8 +107,26 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
             })
         }
         StoreUrl::Postgres(address) => {
-            Postgres::open(address, limits.timeout, limits.readers)?;
-            Err(Error::invalid_request("PostgreSQL does not hold every part of a library yet"))
+            let database = Postgres::open(address, limits.timeout, limits.readers)?;
+            let database = Arc::new(database);
+            Ok(Store {
+                items: database.clone(),
+                pages: database.clone(),
+                texts: Arc::new(FolderTexts::new(database.clone(), limits.text_bytes)),
+                users: database.clone(),
+                sessions: database.clone(),
+                audit: database.clone(),
+                tokens: database.clone(),
+                bookmarks: database.clone(),
+                reports: database.clone(),
+                revisions: database.clone(),
+                oauth: database.clone(),
+                ledger: database.clone(),
+                payments: database.clone(),
+                usage: database.clone(),
+                tasks: database.clone(),
+                server: Some(database),
+            })
         }
     }
 }

@@ -7,7 +7,6 @@ use notewell::{
         App,
         accounts::{Actor, NewUser},
     },
-    config::Config,
     domain::{UserId, error::Code, user::Role},
     store::audit::AuditEntry,
 };
@@ -16,7 +15,7 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const PASSWORD: &str = "correct horse";
 
 fn open(data: &Path) -> App {
-    let mut config = Config { data: data.to_path_buf(), ..Config::default() };
+    let mut config = crate::support::config(data);
     config.embed.provider = notewell::config::EmbedProvider::None;
     App::open(config, Vec::new()).unwrap()
 }

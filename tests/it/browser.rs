@@ -8,7 +8,7 @@ use notewell::{
         App,
         accounts::{Actor, NewUser},
     },
-    config::{Config, EmbedProvider},
+    config::EmbedProvider,
     domain::{Scopes, user::Role},
     store::tokens::Power,
 };
@@ -23,7 +23,7 @@ pub const VERIFIER: &str = "a-verifier-of-at-least-forty-three-characters-0";
 
 /// The library of a home, in this process.
 pub fn app(home: &Home) -> App {
-    let mut config = Config { data: home.data(), ..Config::default() };
+    let mut config = crate::support::config(&home.data());
     config.embed.provider = EmbedProvider::None;
     App::open(config, Vec::new()).unwrap()
 }
@@ -44,11 +44,9 @@ pub fn user_token(home: &Home, name: &str, scopes: Scopes) -> String {
     app.issue_token(&Actor::shell(), "test", Power::User(user, scopes), None).unwrap().1
 }
 
-/// The library's database, to make time pass in.
-pub fn database(home: &Home) -> rusqlite::Connection {
-    let database = rusqlite::Connection::open(home.data().join("notewell.db")).unwrap();
-    database.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
-    database
+/// Changes rows of the library's database, to make time pass.
+pub fn change(home: &Home, statement: &str) {
+    crate::support::sql(&home.data(), statement);
 }
 
 /// A home with an owner, `olga`, and its server.

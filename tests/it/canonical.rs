@@ -45,6 +45,9 @@ fn findings(home: &Home) -> Vec<Value> {
 
 #[test]
 fn an_emptied_cards_file_is_not_written_to_and_its_cards_are_still_found() {
+    if crate::support::only_sqlite("cards.db exists only there") {
+        return;
+    }
     let home = Home::new();
     make_cards(&home, 20);
     home.say(&["index", "--words"]);
@@ -105,6 +108,9 @@ fn an_emptied_cards_file_is_not_written_to_and_its_cards_are_still_found() {
 
 #[test]
 fn the_last_card_may_be_deleted_here_and_by_others() {
+    if crate::support::only_sqlite("cards.db exists only there") {
+        return;
+    }
     let home = Home::new();
     let ids = make_cards(&home, 2);
     let mut client = home.stdio();
@@ -122,6 +128,9 @@ fn the_last_card_may_be_deleted_here_and_by_others() {
 
 #[test]
 fn a_damaged_cards_file_is_not_written_to() {
+    if crate::support::only_sqlite("cards.db exists only there") {
+        return;
+    }
     let home = Home::new();
     let mut client = home.stdio();
     client.initialize();
@@ -153,6 +162,9 @@ fn a_damaged_cards_file_is_not_written_to() {
 
 #[test]
 fn emptied_prompts_are_not_written_to_and_a_backup_brings_them_back() {
+    if crate::support::only_sqlite("user.jsonl exists only there") {
+        return;
+    }
     let home = Home::new();
     let mut client = home.stdio();
     client.initialize();
@@ -195,6 +207,9 @@ fn emptied_prompts_are_not_written_to_and_a_backup_brings_them_back() {
 
 #[test]
 fn the_last_prompt_may_be_deleted() {
+    if crate::support::only_sqlite("user.jsonl exists only there") {
+        return;
+    }
     let home = Home::new();
     let draft = r#"{"name":"only","title":"x","messages":[{"role":"user","content":{"type":"text","text":"y"}}]}"#;
     home.say(&["call", "create_prompt", draft]);

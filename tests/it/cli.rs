@@ -38,6 +38,9 @@ fn a_token_is_shown_once() {
 
 #[test]
 fn doctor_tells_remarks_and_cards_as_notes() {
+    if crate::support::only_sqlite("cards.db and user.jsonl exist only there") {
+        return;
+    }
     let home = Home::new();
     let prompt = r#"{"name":"two words","title":"T","messages":[{"role":"user","content":{"type":"text","text":"x"}}]}"#;
     std::fs::create_dir_all(home.data().join("prompts")).unwrap();
@@ -93,6 +96,9 @@ fn completions_name_the_program() {
 
 #[test]
 fn a_newer_data_directory_is_refused() {
+    if crate::support::only_sqlite("postgres_faults has the same for a server") {
+        return;
+    }
     let home = Home::new();
     home.say(&["token", "list"]);
     let database = home.data().join("notewell.db");

@@ -209,12 +209,7 @@ fn an_interrupted_import_keeps_what_it_filed_and_says_so() {
     let mut command = home.command(&["import", "bookmarks", file.to_str().unwrap()]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
     let child = command.spawn().unwrap();
-    crate::support::until("some are filed", || {
-        let counted = rusqlite::Connection::open(home.data().join("notewell.db")).and_then(|db| {
-            db.query_row("SELECT count(*) FROM bookmarks", [], |row| row.get::<_, i64>(0))
-        });
-        counted.is_ok_and(|count| count > 0)
-    });
+    crate::support::until("some are filed", || crate::interrupt::saved(&home) > 0);
     let interrupted =
         std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupted.unwrap().success());

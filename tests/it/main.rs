@@ -25,6 +25,8 @@ mod canonical;
 mod cards;
 mod cli;
 mod client;
+#[cfg(target_os = "linux")]
+mod cluster;
 mod cost;
 mod crash;
 mod deadlines;
@@ -64,6 +66,8 @@ mod opening;
 mod oss;
 mod paying;
 mod places;
+#[cfg(target_os = "linux")]
+mod postgres_faults;
 mod privacy;
 mod probing;
 mod prompt_rules;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     browser::{
-        Asking, Browser, PASSWORD, REDIRECT, Tokens, app, database, list_tools, people, register,
+        Asking, Browser, PASSWORD, REDIRECT, Tokens, app, change, list_tools, people, register,
         serve_with, token, value, with_owner,
     },
     support::Home,
@@ -135,9 +135,7 @@ fn a_client_connects_and_stays_connected() {
     // What it may is what its user may: an hour later it has to refresh, and it is one connection.
     let connections = app(&home).store.oauth.connections(None).unwrap();
     assert_eq!(connections.len(), 1);
-    database(&home)
-        .execute("UPDATE tokens SET expires = 0 WHERE connection IS NOT NULL", [])
-        .unwrap();
+    change(&home, "UPDATE tokens SET expires = 0 WHERE connection IS NOT NULL");
     assert_eq!(list_tools(&server, "/mcp", &second.access).status, 401);
     // The client ends it.
     let fields =

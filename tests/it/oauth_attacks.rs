@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{
     browser::{
-        Asking, Browser, PASSWORD, REDIRECT, Tokens, app, database, list_tools, people, register,
+        Asking, Browser, PASSWORD, REDIRECT, Tokens, app, change, list_tools, people, register,
         serve_with, token, user_token, with_owner,
     },
-    support::{Answer, Home, PATIENCE, Server},
+    support::{Answer, Home, PATIENCE, Server, sql},
 };
 
 fn error(answer: &Answer) -> String {
@@ -166,11 +166,10 @@ fn an_expired_code() {
     let asking = Asking::registered(&server);
     let code = asking.code(&Browser::signed_in(&server, "olga"));
     let now = notewell::domain::Timestamp::now().0;
-    let left: i64 = database(&home)
-        .query_row("SELECT expires - ?1 FROM oauth_codes", [now], |row| row.get(0))
-        .unwrap();
+    let expires = &sql(&home.data(), "SELECT expires FROM oauth_codes")[0];
+    let left = expires.parse::<i64>().unwrap() - now;
     assert!((1..=60_000).contains(&left), "{left} ms are left");
-    database(&home).execute("UPDATE oauth_codes SET expires = ?1", [now - 1]).unwrap();
+    change(&home, &format!("UPDATE oauth_codes SET expires = {}", now - 1));
     assert_eq!(error(&asking.redeem(&server, &code)), "400 invalid_grant");
 }
 
@@ -182,12 +181,7 @@ fn a_stolen_refresh_token_used_after_rotation() {
     let second = Tokens::of(&asking.refresh(&server, &first.refresh));
     // For a minute the previous one is good: an answer may have been lost.
     let third = Tokens::of(&asking.refresh(&server, &first.refresh));
-    database(&home)
-        .execute(
-            "UPDATE refresh_tokens SET rotated = rotated - 61000 WHERE rotated IS NOT NULL",
-            [],
-        )
-        .unwrap();
+    change(&home, "UPDATE refresh_tokens SET rotated = rotated - 61000 WHERE rotated IS NOT NULL");
     assert_eq!(error(&asking.refresh(&server, &first.refresh)), "400 invalid_grant");
     // Whoever has the newer ones has nothing any more: one of the two is a thief.
     for tokens in [&first, &second, &third] {
@@ -381,11 +375,9 @@ fn a_flood_of_registrations() {
     assert!([413, 429].contains(&register(&server, &large).status));
     // A client that nobody connected is forgotten after a day.
     let known = |id: &str| app(&home).store.oauth.client(id).unwrap().is_some();
-    let id: String = database(&home)
-        .query_row("SELECT id FROM oauth_clients LIMIT 1", [], |row| row.get(0))
-        .unwrap();
+    let id = sql(&home.data(), "SELECT id FROM oauth_clients LIMIT 1").remove(0);
     assert!(known(&id));
-    database(&home).execute("UPDATE oauth_clients SET created = created - 86400001", []).unwrap();
+    change(&home, "UPDATE oauth_clients SET created = created - 86400001");
     assert!(!known(&id));
     let fields =
         [("grant_type", "refresh_token"), ("refresh_token", "x"), ("client_id", id.as_str())];
@@ -443,9 +435,7 @@ fn guessing_tokens_gets_slower_and_a_right_one_still_works() {
     assert_eq!(list_tools(&server, "/mcp", &owner).status, 200);
     assert_eq!(asking.refresh(&server, &tokens.refresh).status, 200);
     // A client whose token has ended is no guesser: it has to see the 401 to refresh.
-    database(&home)
-        .execute("UPDATE tokens SET expires = 1 WHERE connection IS NOT NULL", [])
-        .unwrap();
+    change(&home, "UPDATE tokens SET expires = 1 WHERE connection IS NOT NULL");
     for _ in 0..3 {
         let answer = list_tools(&server, "/mcp", &tokens.access);
         assert_eq!(answer.status, 401);
@@ -550,9 +540,7 @@ fn a_stream_outlives_its_consent() {
         app.store.oauth.connections(Some(user)).unwrap()[0].id
     };
     // The token that opened it expires; the stream goes on, because the client can refresh.
-    database(&home)
-        .execute("UPDATE tokens SET expires = 1 WHERE connection IS NOT NULL", [])
-        .unwrap();
+    change(&home, "UPDATE tokens SET expires = 1 WHERE connection IS NOT NULL");
     let olga = Tokens::of(&asking.refresh(&server, &olga.refresh));
     std::thread::sleep(Duration::from_millis(2500));
     assert_eq!(ping(&server, "/mcp", &olga.access, &session), 200);

@@ -4,13 +4,13 @@ use notewell::{
     app::market::Market,
     config::Config,
     domain::{Money, UserName},
-    store::{self, Store, StoreLimits, StoreUrl, ledger::Outside},
+    store::{self, Store, StoreLimits, ledger::Outside},
 };
 use serde_json::{Value, json};
 
 use crate::{
     sold::{Shop, ask, call, tool},
-    support::{Server, until},
+    support::{self, Server, until},
 };
 
 const COMMON: &str = "/_system/mcp";
@@ -23,7 +23,7 @@ pub struct Books(Store);
 impl Books {
     pub fn of(shop: &Shop) -> Self {
         let limits = StoreLimits { text_bytes: 1 << 20, readers: 1, ..StoreLimits::DEFAULT };
-        Self(store::open(&StoreUrl::from(shop.home.data().as_path()), limits).unwrap())
+        Self(store::open(&support::store(&shop.home.data()), limits).unwrap())
     }
 
     fn market(&self) -> Market {

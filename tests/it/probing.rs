@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use notewell::{
     app::{App, resources::Content, rights::Rights},
-    config::{Config, EmbedProvider},
+    config::EmbedProvider,
     domain::{
         Author, Caller, Kind, Scopes, UserId,
         user::{Extent, Grant, Role, User},
@@ -115,7 +115,7 @@ fn library(hidden: bool) -> (Home, App) {
         hidden_part(&home);
         home.say(&["index"]);
     }
-    let mut config = Config { data: home.data(), ..Config::default() };
+    let mut config = crate::support::config(&home.data());
     config.embed.provider = EmbedProvider::None;
     let app = App::open(config, tools::names()).unwrap();
     app.refresh(&notewell::domain::Silent).unwrap();

@@ -235,6 +235,9 @@ fn the_tools_do_the_same() {
 
 #[test]
 fn an_edit_by_hand_is_told_and_a_broken_line_is_kept() {
+    if crate::support::only_sqlite("user.jsonl exists only there") {
+        return;
+    }
     let home = Home::new();
     let mut client = home.stdio();
     client.initialize();

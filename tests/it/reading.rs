@@ -9,11 +9,12 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Home, notewell, put, until};
+use crate::support::{Client, Home, notewell, put, store_url, until};
 
 /// The program on a data directory alone, without a vault.
 fn bare(home: &Home, arguments: &[&str]) -> (bool, String) {
     let mut command = notewell();
+    command.envs(store_url(&home.data()).map(|url| ("NOTEWELL_STORE_URL", url)));
     command.args(arguments).arg("--data").arg(home.data());
     command.env("XDG_CONFIG_HOME", home.dir.path().join("config")).env("HOME", home.dir.path());
     let output = command.stdin(Stdio::null()).output().unwrap();
@@ -47,6 +48,7 @@ fn an_empty_library_says_what_to_do() {
         assert!(!said.contains("not found anywhere"), "{arguments:?}: {said}");
     }
     let mut command = notewell();
+    command.envs(store_url(&home.data()).map(|url| ("NOTEWELL_STORE_URL", url)));
     command.arg("mcp").arg("--data").arg(home.data());
     command.env("XDG_CONFIG_HOME", home.dir.path().join("config")).env("HOME", home.dir.path());
     let mut client = Client::start(command);

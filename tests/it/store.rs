@@ -26,17 +26,18 @@ use notewell::{
 };
 use serde_json::json;
 
-use crate::support::put;
+use crate::support::{self, put};
 
 const LIMITS: StoreLimits = StoreLimits { text_bytes: 1 << 20, readers: 2, ..StoreLimits::DEFAULT };
 
 /// Runs a suite over every kind of store, each empty, in a folder of its own.
 pub fn every_store(suite: impl Fn(&Store, &Path)) {
-    let urls: [fn(&Path) -> StoreUrl; 1] =
-        [|folder| StoreUrl::parse(&format!("sqlite:{}", folder.join("data").display())).unwrap()];
+    let urls: [fn(&Path) -> Option<String>; 2] =
+        [|folder| Some(format!("sqlite:{}", folder.join("data").display())), support::store_url];
     for url in urls {
         let folder = tempfile::tempdir().unwrap();
-        let url = url(folder.path());
+        let Some(url) = url(folder.path()) else { continue };
+        let url = StoreUrl::parse(&url).unwrap();
         suite(&store::open(&url, LIMITS).unwrap(), folder.path());
         // What was acknowledged is there for the next process.
         drop(store::open(&url, LIMITS).unwrap());

@@ -30,6 +30,80 @@ pub fn notewell() -> Command {
     command
 }
 
+/// The server that the tests run over, `None` where they run over SQLite. `./test postgres` and
+/// `scripts/with-postgres` set it.
+fn server() -> Option<String> {
+    std::env::var("NOTEWELL_TEST_POSTGRES").ok().filter(|address| !address.is_empty())
+}
+
+/// The address of the library that belongs to a data directory, where the tests run over a server.
+pub fn store_url(data: &Path) -> Option<String> {
+    let server = server()?;
+    let hash = <sha2::Sha256 as sha2::Digest>::digest(data.as_os_str().as_encoded_bytes());
+    let name: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let and = if server.contains('?') { '&' } else { '?' };
+    Some(format!("{server}{and}library=test-{name}"))
+}
+
+/// Where the durable state of a data directory's library is.
+pub fn store(data: &Path) -> notewell::store::StoreUrl {
+    match store_url(data) {
+        Some(url) => notewell::store::StoreUrl::parse(&url).unwrap(),
+        None => notewell::store::StoreUrl::from(data),
+    }
+}
+
+/// The settings of a library whose data directory is `data`.
+pub fn config(data: &Path) -> notewell::config::Config {
+    let store = notewell::config::Store {
+        url: store_url(data).unwrap_or_default(),
+        ..notewell::config::Store::default()
+    };
+    notewell::config::Config { data: data.to_path_buf(), store, ..Default::default() }
+}
+
+/// Runs one statement on a library's database: the first column of its rows, as text.
+pub fn sql(data: &Path, statement: &str) -> Vec<String> {
+    if let Some(url) = store_url(data) {
+        let (server, library) = url.split_once("library=").unwrap();
+        let library = format!(
+            "SELECT set_config('nw.lib', id::text, false) FROM libraries WHERE name = '{library}'"
+        );
+        let mut psql = Command::new("psql");
+        psql.arg(server.trim_end_matches(['&', '?'])).args(["-qAt", "-v", "ON_ERROR_STOP=1"]);
+        psql.args(["-c", &library, "-c", "SET ROLE notewell_library", "-c", statement]);
+        let output = psql.output().expect("`psql`");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        return printed.lines().skip(1).map(str::to_owned).collect();
+    }
+    let database = rusqlite::Connection::open(data.join("notewell.db")).unwrap();
+    database.busy_timeout(Duration::from_secs(10)).unwrap();
+    let mut statement = database.prepare(statement).unwrap();
+    if statement.column_count() == 0 {
+        statement.execute([]).unwrap();
+        return Vec::new();
+    }
+    let text = |row: &rusqlite::Row<'_>| {
+        Ok(match row.get::<_, rusqlite::types::Value>(0)? {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => panic!("{other:?} is neither a number nor a text"),
+        })
+    };
+    statement.query_map([], text).unwrap().map(Result::unwrap).collect()
+}
+
+/// Whether a test ends here because it is about the files of SQLite, and the tests run over a
+/// server. The reason is printed.
+pub fn only_sqlite(reason: &str) -> bool {
+    let skipped = server().is_some();
+    if skipped {
+        println!("only over SQLite: {reason}");
+    }
+    skipped
+}
+
 /// A data directory and a vault, gone with the last one that uses them.
 pub struct Home {
     pub dir: Arc<tempfile::TempDir>,
@@ -82,6 +156,13 @@ impl Home {
         let mut command = notewell();
         command.args(arguments).arg("--data").arg(self.data());
         command.arg("--vault").arg(self.vault());
+        if let Some(url) = store_url(&self.data()) {
+            command.env("NOTEWELL_STORE_URL", url);
+            // Prompts that a test made as files: a server's library takes them where it is told.
+            if self.data().join("prompts").is_dir() {
+                command.env("NOTEWELL_PROMPTS_DIRECTORY", self.data().join("prompts"));
+            }
+        }
         // Nobody's config file.
         command.env("XDG_CONFIG_HOME", self.dir.path().join("config"));
         command.env("HOME", self.dir.path());
@@ -162,6 +243,9 @@ impl Account {
         command.args(arguments).env("HOME", self.path()).current_dir(self.path());
         for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
             command.env_remove(name);
+        }
+        if let Some(url) = store_url(self.path()) {
+            command.env("NOTEWELL_STORE_URL", url);
         }
         let output = command.stdin(Stdio::null()).output().unwrap();
         (

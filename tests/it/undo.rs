@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use notewell::{
     app::App,
-    config::Config,
     domain::Caller,
     store::{cards::Images, revisions::Actor},
     tools,
@@ -144,7 +143,7 @@ fn any_writes_undone_leave_the_library_as_it_was() {
     let mut runner = TestRunner::new(ProptestConfig { cases: 12, ..ProptestConfig::default() });
     let ran = runner.run(&case, |(first, then)| {
         let folder = tempfile::tempdir().unwrap();
-        let mut config = Config { data: folder.path().to_path_buf(), ..Config::default() };
+        let mut config = crate::support::config(folder.path());
         config.embed.provider = "none".parse().unwrap();
         let app = App::open(config, tools::names()).unwrap();
         app.cards.store().unwrap();

@@ -8,6 +8,7 @@
 
 mod address;
 mod audit;
+mod bookmarks;
 mod cards;
 mod connection;
 mod counts;
@@ -67,11 +68,16 @@ impl Postgres {
     /// statement may take `limit`; up to `idle` connections are kept.
     pub fn open(address: &Address, limit: Duration, idle: usize) -> Result<Self> {
         let pool = Pool::new(address, limit, idle)?;
-        let prepared =
-            pool.dedicated().and_then(|mut session| schema::prepare(&mut session, address));
-        let library = prepared.map_err(|fault| fault::explain(fault, address, "open it"))?;
-        pool.set_session(library.session);
-        Ok(Self { address: address.clone(), pool, library: library.id, turn: Mutex::default() })
+        let prepared = || {
+            let mut session = pool.dedicated()?;
+            let library = schema::prepare(&mut session, address)?;
+            session.batch(&library.session)?;
+            pool.set_session(library.session);
+            pool.adopt(session);
+            Ok(library.id)
+        };
+        let library = prepared().map_err(|fault| fault::explain(fault, address, "open it"))?;
+        Ok(Self { address: address.clone(), pool, library, turn: Mutex::default() })
     }
 
     /// Since when the server is away, and why; `None` while it answers.
@@ -89,9 +95,7 @@ impl Postgres {
     fn snapshot<T>(&self, work: impl Fn(&mut Connection) -> Result<T, Fault>) -> Result<T> {
         self.read(|connection| {
             let mut transaction = Transaction::begin(connection, self.library, BEGIN_SNAPSHOT)?;
-            let value = work(&mut transaction)?;
-            transaction.commit()?;
-            Ok(value)
+            work(&mut transaction)
         })
     }
 

@@ -78,8 +78,6 @@ impl Pool {
     /// The statements that each session begins with from now on.
     pub(super) fn set_session(&self, sql: String) {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = sql;
-        // Sessions that began otherwise are not lent again.
-        self.state().idle.clear();
     }
 
     /// An idle connection, or a new one.
@@ -140,6 +138,13 @@ impl Pool {
     /// A connection outside the pool, for a lock or for listening.
     pub(super) fn dedicated(&self) -> Result<Connection, Fault> {
         self.connect().inspect_err(|fault| self.note(fault))
+    }
+
+    /// Takes a session that began like those of the pool.
+    pub(super) fn adopt(&self, session: Connection) {
+        let mut state = self.state();
+        state.open += 1;
+        state.idle.push(session);
     }
 
     /// Remembers that the server is away.

@@ -178,11 +178,9 @@ fn hooks_filters_links_and_submodules_do_nothing() {
 
 #[test]
 fn a_saved_link_knows_its_report() {
-    use notewell::{
-        app, config::Config, domain::Timestamp, oss::Verdict, store::reports::StoredReport,
-    };
+    use notewell::{app, domain::Timestamp, oss::Verdict, store::reports::StoredReport};
     let home = Home::new();
-    let config = Config { data: home.data(), ..Config::default() };
+    let config = crate::support::config(&home.data());
     let library = app::App::open(config, Vec::new()).unwrap();
     library
         .store
