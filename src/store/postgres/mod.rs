@@ -68,7 +68,7 @@ impl Postgres {
     /// statement may take `limit`; up to `idle` connections are kept.
     pub fn open(address: &Address, limit: Duration, idle: usize) -> Result<Self> {
         let pool = Pool::new(address, limit, idle)?;
-        let prepared = || {
+        let prepared = || -> Result<i64, Fault> {
             let mut session = pool.dedicated()?;
             let library = schema::prepare(&mut session, address)?;
             session.batch(&library.session)?;
