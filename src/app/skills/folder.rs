@@ -52,12 +52,13 @@ impl App {
     /// The skill of a `SKILL.md` that the caller sees.
     pub(super) fn folder_skill(
         &self,
+        uri: &str,
         row: &PageRow,
         rights: &Rights,
         vaults: &[VaultRow],
         marks: &mut Marks,
     ) -> Result<std::result::Result<Skill, LeftOut>> {
-        let uri = address::of_vault(&row.vault, &row.path);
+        let uri = uri.to_owned();
         let folder = match self.current_folder(row, vaults, marks) {
             Ok(folder) => folder,
             Err(reason) => {

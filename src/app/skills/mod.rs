@@ -12,6 +12,7 @@ pub mod names;
 pub mod sync;
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -181,27 +182,30 @@ fn encoded_len(path: &str) -> usize {
     address::of_vault("", path).len() - address::of_vault("", "").len()
 }
 
+/// Pages called `SKILL.md`, with the address of each.
+type Pages = Arc<Vec<(String, PageRow)>>;
+
 /// What was read of skills, until it changes.
 #[derive(Default)]
 pub struct Shelf {
-    /// The pages called `SKILL.md` as of a position of the change log.
-    pages: Mutex<Option<(i64, Arc<Vec<PageRow>>)>>,
+    /// The pages called `SKILL.md` as of a position of the change log, by address.
+    pages: Mutex<Option<(i64, Pages)>>,
     folders: Mutex<HashMap<Pid, Arc<Folder>>>,
     generated: Mutex<HashMap<(Pid, String), Arc<Generated>>>,
 }
 
 /// A skill that is there by its name, before any of its files was looked at.
-struct Candidate {
-    uri: String,
-    origin: Origin,
+struct Candidate<'a> {
+    uri: Cow<'a, str>,
+    origin: Origin<'a>,
 }
 
-enum Origin {
-    Page(Box<PageRow>),
+enum Origin<'a> {
+    Page(&'a PageRow),
     Method(Box<Method>, String),
 }
 
-impl Candidate {
+impl Candidate<'_> {
     /// Folders come before methods, each by address.
     fn place(&self) -> (bool, &str) {
         (matches!(self.origin, Origin::Method(..)), &self.uri)
@@ -218,7 +222,8 @@ impl App {
     ) -> Result<SkillPage> {
         self.await_first_look();
         let after = Cursor::read(cursor)?.0;
-        let candidates = self.candidates(rights)?;
+        let pages = self.skill_pages()?;
+        let candidates = self.candidates(&pages, rights)?;
         let start = match &after {
             None => 0,
             Some(after) => {
@@ -316,7 +321,8 @@ impl App {
         self.await_first_look();
         let vaults = self.store.pages.vaults()?;
         let mut marks = Marks::default();
-        let mut found: Vec<Candidate> = match address {
+        let pages = self.skill_pages()?;
+        let mut found: Vec<Candidate<'_>> = match address {
             Address::Method { name, .. } => {
                 let uri = address::of_method(name);
                 let mut methods = self.method_candidates(rights)?;
@@ -324,7 +330,7 @@ impl App {
                 methods
             }
             Address::Vault { vault, path } => {
-                let mut pages = self.page_candidates(rights)?;
+                let mut pages = page_candidates(&pages, rights);
                 pages.retain(|candidate| match &candidate.origin {
                     Origin::Page(row) => {
                         let folder = row.facts.page.path.folder();
@@ -345,28 +351,20 @@ impl App {
         Ok(skills)
     }
 
-    fn candidates(&self, rights: &Rights) -> Result<Vec<Candidate>> {
-        let mut all = self.page_candidates(rights)?;
-        all.extend(self.method_candidates(rights)?);
-        all.sort_by(|a, b| a.place().cmp(&b.place()));
+    fn candidates<'a>(
+        &self,
+        pages: &'a [(String, PageRow)],
+        rights: &Rights,
+    ) -> Result<Vec<Candidate<'a>>> {
+        // Both are by address, and folders come first.
+        let mut methods = self.method_candidates(rights)?;
+        methods.sort_by(|a, b| a.uri.cmp(&b.uri));
+        let mut all = page_candidates(pages, rights);
+        all.extend(methods);
         Ok(all)
     }
 
-    fn page_candidates(&self, rights: &Rights) -> Result<Vec<Candidate>> {
-        if !has_skills(rights) {
-            return Ok(Vec::new());
-        }
-        let pages = self.skill_pages()?;
-        let seen = pages.iter().filter(|row| rights.sees(&row.facts.page));
-        Ok(seen
-            .map(|row| Candidate {
-                uri: address::of_vault(&row.vault, &row.path),
-                origin: Origin::Page(Box::new(row.clone())),
-            })
-            .collect())
-    }
-
-    fn method_candidates(&self, rights: &Rights) -> Result<Vec<Candidate>> {
+    fn method_candidates(&self, rights: &Rights) -> Result<Vec<Candidate<'static>>> {
         if !has_skills(rights) {
             return Ok(Vec::new());
         }
@@ -376,14 +374,14 @@ impl App {
             methods.iter().map(|method| (method.pid(), method.name.as_str())).collect();
         let names = names::of_methods(&named);
         let candidates = methods.into_iter().zip(names).map(|(method, name)| Candidate {
-            uri: address::of_method(&name),
+            uri: address::of_method(&name).into(),
             origin: Origin::Method(Box::new(method), name),
         });
         Ok(candidates.collect())
     }
 
-    /// Every page called `SKILL.md`, by vault and path.
-    fn skill_pages(&self) -> Result<Arc<Vec<PageRow>>> {
+    /// Every page called `SKILL.md`, by address.
+    fn skill_pages(&self) -> Result<Pages> {
         let mut kept = self.shelf.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, pages)) = kept.as_mut()
             && let PagesSince::Same(head) = pages_since(self.store.items.as_ref(), *at)?
@@ -392,7 +390,11 @@ impl App {
             return Ok(pages.clone());
         }
         let head = self.store.items.head()?;
-        let pages = Arc::new(self.store.pages.named(SKILL)?);
+        let addressed = |row: PageRow| (address::of_vault(&row.vault, &row.path), row);
+        let mut pages: Vec<(String, PageRow)> =
+            self.store.pages.named(SKILL)?.into_iter().map(addressed).collect();
+        pages.sort_by(|a, b| a.0.cmp(&b.0));
+        let pages = Arc::new(pages);
         *kept = Some((head, pages.clone()));
         Ok(pages)
     }
@@ -400,19 +402,19 @@ impl App {
     /// What a caller's list of skills is made from: it changes when the list may have.
     pub fn skills_version(&self, rights: &Rights) -> Result<Vec<(Pid, [u8; 32])>> {
         let pages = self.skill_pages()?;
-        let seen = pages.iter().filter(|row| rights.sees(&row.facts.page));
-        Ok(seen.map(|row| (row.pid, row.hash)).collect())
+        let seen = pages.iter().filter(|(_, row)| rights.sees(&row.facts.page));
+        Ok(seen.map(|(_, row)| (row.pid, row.hash)).collect())
     }
 
     fn read_skill(
         &self,
-        candidate: &Candidate,
+        candidate: &Candidate<'_>,
         rights: &Rights,
         vaults: &[crate::store::pages::VaultRow],
         marks: &mut Marks,
     ) -> Result<std::result::Result<Skill, LeftOut>> {
         match &candidate.origin {
-            Origin::Page(row) => self.folder_skill(row, rights, vaults, marks),
+            Origin::Page(row) => self.folder_skill(&candidate.uri, row, rights, vaults, marks),
             Origin::Method(method, name) => self.generated_skill(method, name, rights),
         }
     }
@@ -427,6 +429,13 @@ impl Address {
 /// Whether two addresses are of the same file, whatever their spelling.
 fn is_same(uri: &str, address: &Address) -> bool {
     Address::parse(uri).as_ref() == Some(address)
+}
+
+fn page_candidates<'a>(pages: &'a [(String, PageRow)], rights: &Rights) -> Vec<Candidate<'a>> {
+    let has_skills = has_skills(rights);
+    let seen = pages.iter().filter(|(_, row)| has_skills && rights.sees(&row.facts.page));
+    seen.map(|(uri, row)| Candidate { uri: uri.as_str().into(), origin: Origin::Page(row) })
+        .collect()
 }
 
 /// Whether a request has skills at all: they are pages of vaults.
