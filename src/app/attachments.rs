@@ -1,6 +1,6 @@
 //! Files beside notes, for whoever may read a note that shows them.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::collections::BTreeSet;
 
 use super::{App, edit::page_in, notes::Opened, rights::Rights};
 use crate::{
@@ -13,11 +13,20 @@ use crate::{
     vault,
 };
 
+/// A file beside notes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// The vault that it is in.
+    pub vault: VaultRow,
+    /// Its path there.
+    pub path: VaultPath,
+}
+
 impl App {
     /// The file that a note shows or links to under this path. An attachment has the readers of the
     /// notes that show it: a path that neither this note nor one that it embeds has is refused, and
     /// so is everything outside the vault.
-    pub fn attachment(&self, pid: Pid, path: &str, rights: &Rights) -> Result<Option<PathBuf>> {
+    pub fn attachment(&self, pid: Pid, path: &str, rights: &Rights) -> Result<Option<Attachment>> {
         let Some(opened) = self.open_pid(pid, rights)? else { return Ok(None) };
         if let Some(file) = self.attached(&opened, path)? {
             return Ok(Some(file));
@@ -56,17 +65,13 @@ impl App {
             targets.map(|target| target.path).filter(|path| vault::names_file(path)).collect()
         };
         let known = before.map(|(_, text)| files(text)).unwrap_or_default();
-        let root = vault.folder().canonicalize().unwrap_or_else(|_| vault.folder().to_owned());
         for target in &files(after) {
-            let file = vault::attachment(&root, path, target);
-            let is_same = |(from, _): (&VaultPath, &str)| {
-                from == path || vault::attachment(&root, from, target) == file
-            };
-            if known.contains(target) && before.is_some_and(is_same) {
+            let place = self.sources.attachment_path(vault, path, target)?;
+            if let (true, Some((from, _))) = (known.contains(target), before)
+                && (from == path || self.sources.attachment_path(vault, from, target)? == place)
+            {
                 continue;
             }
-            let place = file.as_ref().and_then(|file| file.strip_prefix(&root).ok()?.to_str());
-            let place = place.and_then(|place| VaultPath::parse(place).ok());
             if !place.is_some_and(|place| rights.sees(&page_in(vault, &place, ""))) {
                 return Err(Error::invalid_params(format!(
                     "the note would show `{target}`, which is no file that you may read; nothing was changed. Name a file of a folder that you may read, with its path"
@@ -76,7 +81,7 @@ impl App {
         Ok(())
     }
 
-    fn attached(&self, opened: &Opened, path: &str) -> Result<Option<PathBuf>> {
+    fn attached(&self, opened: &Opened, path: &str) -> Result<Option<Attachment>> {
         let Some(row) = &opened.page else { return Ok(None) };
         let shows = opened
             .note
@@ -87,7 +92,8 @@ impl App {
         if !shows || !vault::names_file(path) {
             return Ok(None);
         }
-        let root = self.sources.root(&row.vault)?;
-        Ok(vault::attachment(&root, &row.facts.page.path, path))
+        let Some(vault) = self.sources.vault(&row.vault)? else { return Ok(None) };
+        let path = self.sources.attachment_path(&vault, &row.facts.page.path, path)?;
+        Ok(path.map(|path| Attachment { vault, path }))
     }
 }

@@ -90,6 +90,10 @@ impl App {
 
     fn start_watch(self: &Arc<Self>, followed: &mut Followed) {
         let row = &followed.row;
+        if row.is_hosted() {
+            // Whoever writes to it logs the change.
+            return;
+        }
         let options = watch::Options { poll: row.poll, ..watch::Options::default() };
         let (app, watched) = (self.clone(), row.clone());
         let pending = followed.pending.clone();
@@ -169,7 +173,7 @@ impl App {
                 self.tell_synced(row, synced);
             }
             Err(error) => {
-                if !row.folder().is_dir() {
+                if !row.is_hosted() && !row.folder().is_dir() {
                     // The folder is away, which is recorded; the vault is looked at when it is back.
                     *pending = Pending::default();
                     return self.looks.set_behind(&row.name, false);

@@ -11,6 +11,7 @@ pub mod edit;
 mod events;
 mod follow;
 pub mod history;
+pub mod hosted;
 mod library;
 mod live;
 mod looks;
@@ -35,6 +36,7 @@ pub mod tasks;
 pub mod tokens;
 pub mod vaults;
 
+pub use attachments::Attachment;
 pub use events::{Event, Events};
 pub use sources::Sources;
 
@@ -94,6 +96,8 @@ pub struct App {
     pub journal: history::Journal,
     /// Sign-in, and what slows down guessing.
     accounts: accounts::Accounts,
+    /// Changes to hosted vaults that further writes join.
+    hosted_changes: hosted::OpenChanges,
     /// Repositories that are being verified.
     verifications: oss::Verifications,
     market: market::Market,
@@ -168,6 +172,7 @@ impl App {
             events: Events::default(),
             journal,
             accounts: accounts::Accounts::default(),
+            hosted_changes: hosted::OpenChanges::default(),
             verifications,
             market,
             embedder,

@@ -77,7 +77,7 @@ impl App {
         let mut vaults = Vec::new();
         for row in self.store.pages.vaults()? {
             vaults.push(VaultStatus {
-                reachable: row.folder().is_dir(),
+                reachable: row.is_hosted() || row.folder().is_dir(),
                 problem: row.problem.as_ref().map(|problem| problem.tell(&row)),
                 pages: self.store.pages.count_of(&row.name)?,
                 root: row.folder().display().to_string(),

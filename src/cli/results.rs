@@ -75,8 +75,11 @@ pub fn location(app: &App, result: &Value) -> Result<String> {
         && let Some(pid) = result["pid"].as_i64()
         && let Some(row) = app.store.pages.get(Pid(pid))?
     {
-        let root = app.sources.root(&row.vault)?;
-        return Ok(vault::locate(&root, &row.facts.page.path).display().to_string());
+        let Some(vault) = app.sources.vault(&row.vault)? else { return Ok(row.path) };
+        if vault.is_hosted() {
+            return Ok(format!("{}/{}", vault.location, row.path));
+        }
+        return Ok(vault::locate(vault.folder(), &row.facts.page.path).display().to_string());
     }
     Ok(result["url"].as_str().unwrap_or_default().to_owned())
 }

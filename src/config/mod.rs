@@ -1,6 +1,7 @@
 //! Settings: the file, then the environment, then flags.
 
 mod environment;
+mod hosted;
 mod listen;
 mod market;
 mod network;
@@ -12,6 +13,7 @@ pub use environment::{
     default_file, editor, embed_key, expand_home, has_display, home, library_environment, llm_key,
     named_file, search_path, stripe_key, stripe_webhook_secret, wants_colour,
 };
+pub use hosted::Hosted;
 pub use listen::listen_address;
 pub use market::{Market, Stripe, X402};
 pub use network::Network;
@@ -70,6 +72,8 @@ pub struct Config {
     pub market: Market,
     /// `[web]`.
     pub web: Web,
+    /// `[hosted]`.
+    pub hosted: Hosted,
     /// `[limits]`.
     pub limits: Limits,
     /// `[oauth]`.
@@ -98,6 +102,7 @@ impl Default for Config {
             accounts: Accounts::default(),
             market: Market::default(),
             web: Web::default(),
+            hosted: Hosted::default(),
             limits: Limits::default(),
             oauth: OAuth::default(),
             toolsets: Toolsets::default(),

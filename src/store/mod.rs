@@ -1,7 +1,7 @@
 //! Durable state: one trait per noun, and the implementations that keep it.
 //!
 //! A trait says what is kept, not in what: files and tables are the business of `sqlite`, `postgres`,
-//! `jsonl` and `folder`. `tests/it/store.rs` runs one suite over every implementation of each trait.
+//! `jsonl` and `texts`. `tests/it/store.rs` runs one suite over every implementation of each trait.
 //!
 //! What comes back from here as done is on the disk. Derived state (terms, vectors) is not kept
 //! here; it follows the change log that every write leaves.
@@ -10,7 +10,7 @@ pub mod audit;
 pub mod bookmarks;
 pub mod cards;
 mod compression;
-pub mod folder;
+pub mod hosted;
 pub mod items;
 pub mod jsonl;
 pub mod ledger;
@@ -36,6 +36,7 @@ use std::sync::Arc;
 pub use audit::Audit;
 pub use bookmarks::Bookmarks;
 pub use cards::Cards;
+pub use hosted::Hosted;
 pub use items::Items;
 pub use ledger::Ledger;
 pub use oauth::OAuth;
@@ -61,6 +62,8 @@ pub struct Store {
     pub pages: Arc<dyn Pages>,
     /// Texts of pages.
     pub texts: Arc<dyn Texts>,
+    /// Files of hosted vaults.
+    pub hosted: Arc<dyn Hosted>,
     /// Accounts, grants and passkeys.
     pub users: Arc<dyn Users>,
     /// Sessions of people in browsers.

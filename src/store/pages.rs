@@ -13,7 +13,7 @@ pub struct VaultRow {
     /// Unique in the library.
     pub name: String,
     /// Where its texts are. Only the implementation of [`Texts`](super::Texts) that reads them
-    /// interprets it; a folder's is its absolute path.
+    /// interprets it; a folder's is its absolute path, a hosted vault's `hosted:` and its name.
     pub location: String,
     /// Whether changes are looked for at intervals, because nobody reports them.
     pub poll: bool,
@@ -23,6 +23,13 @@ pub struct VaultRow {
     pub problem: Option<VaultProblem>,
     /// Whose pages it holds.
     pub authorship: Authorship,
+}
+
+impl VaultRow {
+    /// Whether its files are in the library's database instead of a folder.
+    pub fn is_hosted(&self) -> bool {
+        self.location.starts_with(super::hosted::SCHEME)
+    }
 }
 
 /// Who decides which author a page of a vault has.

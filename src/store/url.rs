@@ -8,10 +8,10 @@ use std::{
 
 use super::{
     Store,
-    folder::FolderTexts,
     postgres::{Address, Postgres},
     private,
     sqlite::Sqlite,
+    texts::VaultTexts,
 };
 use crate::domain::{Error, Result};
 
@@ -90,7 +90,12 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
             Ok(Store {
                 items: database.clone(),
                 pages: database.clone(),
-                texts: Arc::new(FolderTexts::new(database.clone(), limits.text_bytes)),
+                texts: Arc::new(VaultTexts::new(
+                    database.clone(),
+                    database.clone(),
+                    limits.text_bytes,
+                )),
+                hosted: database.clone(),
                 users: database.clone(),
                 sessions: database.clone(),
                 audit: database.clone(),

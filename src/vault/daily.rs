@@ -1,13 +1,11 @@
 //! The daily note: where Obsidian's own settings put it, and the template it is made from.
 
-use std::path::Path;
-
 use jiff::Zoned;
 use serde::Deserialize;
 
 use super::{
     moment,
-    read::{self, Reason, locate},
+    read::{Reason, TextFile},
 };
 use crate::domain::{Error, Result, VaultPath};
 
@@ -33,9 +31,12 @@ pub struct Daily {
     pub text: String,
 }
 
-/// The daily note of a day, in this vault.
-pub fn daily(root: &Path, at: &Zoned, limit: u64) -> Result<Daily> {
-    let settings = settings(root, limit)?;
+/// Reads a file of a vault.
+pub type ReadText<'a> = dyn Fn(&VaultPath) -> Result<TextFile, Reason> + 'a;
+
+/// The daily note of a day, in a vault whose files `read` gives.
+pub fn daily_with(read: &ReadText<'_>, at: &Zoned) -> Result<Daily> {
+    let settings = settings(read)?;
     let given = |text: &Option<String>| {
         text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
     };
@@ -46,14 +47,14 @@ pub fn daily(root: &Path, at: &Zoned, limit: u64) -> Result<Daily> {
     };
     let path = VaultPath::parse(&path)?;
     let text = match given(&settings.template) {
-        Some(template) => fill(&template_text(root, &template, limit)?, path.stem(), at),
+        Some(template) => fill(&template_text(read, &template)?, path.stem(), at),
         None => String::new(),
     };
     Ok(Daily { path, text })
 }
 
-fn settings(root: &Path, limit: u64) -> Result<Settings> {
-    match read::read(&root.join(SETTINGS), limit) {
+fn settings(read: &ReadText<'_>) -> Result<Settings> {
+    match read(&VaultPath::parse(SETTINGS)?) {
         Ok(file) => serde_json::from_str(file.text.trim_start_matches('\u{feff}')).map_err(|error| {
             Error::outside(format!(
                 "Obsidian's settings of daily notes, `{SETTINGS}`, cannot be read ({error}); name the note by its path"
@@ -66,11 +67,11 @@ fn settings(root: &Path, limit: u64) -> Result<Settings> {
     }
 }
 
-fn template_text(root: &Path, template: &str, limit: u64) -> Result<String> {
+fn template_text(read: &ReadText<'_>, template: &str) -> Result<String> {
     let name = template.trim_matches('/');
     let name = if name.ends_with(".md") { name.to_owned() } else { format!("{name}.md") };
     let path = VaultPath::parse(&name)?;
-    let file = read::read(&locate(root, &path), limit).map_err(|reason| {
+    let file = read(&path).map_err(|reason| {
         Error::outside(format!(
             "the template of daily notes, `{path}`: {reason}; change it in Obsidian's settings, or create the note by its path"
         ))
@@ -111,6 +112,11 @@ fn fill(template: &str, title: &str, at: &Zoned) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::{locate, read};
+
+    fn daily(root: &std::path::Path, at: &Zoned, limit: u64) -> Result<Daily> {
+        daily_with(&|path: &VaultPath| read(&locate(root, path), limit), at)
+    }
 
     #[test]
     fn the_settings_decide_place_and_text() {

@@ -20,7 +20,7 @@ pub mod watch;
 pub mod write;
 
 pub use attachment::{attachment, names_file};
-pub use daily::{Daily, daily};
+pub use daily::{Daily, ReadText, daily_with};
 pub use page::page;
 pub use place::{check_new_name, file_for_writing, is_ignored};
 pub use read::{Reason, Stamp, TextFile, etag, locate, read};

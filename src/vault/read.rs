@@ -208,7 +208,8 @@ pub fn read(file: &Path, limit: u64) -> Result<TextFile, Reason> {
     }
 }
 
-fn text_of(bytes: Vec<u8>, stamp: Stamp, limit: u64) -> Result<TextFile, Reason> {
+/// The text of a note from its bytes.
+pub fn text_of(bytes: Vec<u8>, stamp: Stamp, limit: u64) -> Result<TextFile, Reason> {
     if bytes.len() as u64 > limit {
         return Err(Reason::TooLarge { size: bytes.len() as u64, limit });
     }

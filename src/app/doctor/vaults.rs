@@ -131,7 +131,7 @@ fn unreadable(vault: &VaultRow) -> Option<Finding> {
                 "mount or restore {root} or make it readable (its notes stay in the library as they were), or end it with `notewell vault remove {name}`"
             ),
         )),
-        None if !vault.folder().is_dir() => Some(Finding::wrong(
+        None if !vault.is_hosted() && !vault.folder().is_dir() => Some(Finding::wrong(
             format!("the folder of the vault `{name}` is not there: {root}"),
             format!(
                 "mount or restore it (its notes stay in the library as they were), or end it with `notewell vault remove {name}`"

@@ -42,6 +42,10 @@ impl App {
         change: &mut NewChange,
         revisions: &mut [Revision],
     ) -> Result<ChangeId> {
+        if let Some(vault) = self.hosted_of(revisions)? {
+            self.write_hosted_notes(&vault, change, revisions)?;
+            return change.id.ok_or_else(|| Error::internal("the journal recorded no change"));
+        }
         let journal = &self.sources.store.revisions;
         let begun = journal.begin(turn, change, revisions)?;
         match self.put_pages(begun.id, revisions) {
@@ -131,7 +135,7 @@ impl App {
     pub(super) fn page_file(&self, key: &str) -> Result<PageFile> {
         let (vault, path) = split_key(key)?;
         let vault = self.known_vault(vault)?;
-        let file = vault::file_for_writing(vault.folder(), &path)?;
+        let file = self.sources.check_writable(&vault, &path)?;
         Ok(PageFile { vault, path, file })
     }
 
@@ -146,8 +150,7 @@ impl App {
             if revision.pid.is_none() {
                 revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
             }
-            let hidden = at.path.as_str().starts_with(TRASH)
-                || vault::is_ignored(at.vault.folder(), &at.path);
+            let hidden = self.sources.is_left_out(&at.vault, &at.path);
             match revision.after.as_deref().filter(|_| !hidden) {
                 Some(after) => {
                     let Some(file) = written(&at, after) else { continue };

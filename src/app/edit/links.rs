@@ -3,7 +3,7 @@
 
 use crate::{
     app::{App, library::Library, notes::Opened, rights::Rights},
-    domain::{Pid, Result},
+    domain::{Pid, Result, VaultPath},
     markdown::{Link, LinkKind, LinkTarget, Note, html::slug, outline::likeness},
     store::pages::PageRow,
     vault,
@@ -129,12 +129,15 @@ impl App {
         if extension.eq_ignore_ascii_case("md") {
             return false;
         }
-        let Ok(root) = self.sources.root(&row.vault) else { return false };
-        let folder = row.facts.page.path.folder();
-        let beside = vault::join_path(folder, path).map(|path| root.join(path));
+        let Ok(Some(vault)) = self.sources.vault(&row.vault) else { return false };
+        let beside = vault::join_path(row.facts.page.path.folder(), path);
+        let has = |path: &str| {
+            let path = VaultPath::parse(path);
+            path.is_ok_and(|path| self.sources.has_file(&vault, &path).unwrap_or(false))
+        };
         // A wiki-link names a file anywhere in the vault; that it is not here proves nothing.
         let anywhere = matches!(link.kind, LinkKind::Wiki | LinkKind::Embed) && !path.contains('/');
-        anywhere || root.join(path).exists() || beside.is_some_and(|file| file.exists())
+        anywhere || has(path) || beside.as_deref().is_some_and(has)
     }
 }
 

@@ -18,4 +18,4 @@ pub use diff::compact_diff;
 pub use links::{BrokenLink, NoteLinks};
 pub use moving::{MoveAnswer, MoveRequest, RewrittenLinks};
 pub use page::{EditAnswer, EditOp, EditRequest, FindSection, Place, section_finder};
-pub(super) use spot::page_in;
+pub(super) use spot::{page_in, split_key};

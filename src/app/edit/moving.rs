@@ -72,8 +72,7 @@ impl App {
         }
         let turn = self.sources.store.revisions.turn()?;
         self.recover_in(&turn)?;
-        let limit = self.sources.config.limits.note_bytes;
-        let current = vault::read(&spot.file, limit).map_err(|reason| {
+        let current = self.sources.note_file(&spot.vault, &spot.path)?.map_err(|reason| {
             Error::outside(format!("the note `{}` {reason}; nothing was changed", spot.path))
         })?;
         rights.check_write(&spot.page(&current.text))?;
@@ -142,7 +141,7 @@ impl App {
         if request.fenced {
             self.check_fence(&to.vault.name, &to.path)?;
         }
-        if to.exists() {
+        if self.sources.has_file(&to.vault, &to.path)? {
             return Err(Error::invalid_params(format!(
                 "`{}` exists already; choose another path",
                 to.path
@@ -160,7 +159,7 @@ impl App {
                 number => format!("{TRASH}{stem} {number}.md"),
             };
             let path = VaultPath::parse(&name)?;
-            if vault::locate(spot.vault.folder(), &path).symlink_metadata().is_err() {
+            if !self.sources.has_file(&spot.vault, &path)? {
                 return Ok(path);
             }
         }
@@ -178,7 +177,6 @@ impl App {
     ) -> Result<Relinked> {
         let pages = self.sources.store.pages.of_vault(&spot.vault.name)?;
         let title = Note::parse(&current.text, to.stem()).title;
-        let root = spot.vault.folder();
         let relink = spot.pid.and_then(|pid| Relink::new(&pages, pid, to, &title));
         let Some(relink) = relink else {
             // The library does not know the note, so that no link leads there.
@@ -200,7 +198,9 @@ impl App {
                 true => current.text.clone(),
                 false => self.sources.page_text(page)?.text,
             };
-            let relinked = relink.rewrite(at, &text, root);
+            let has_file =
+                |path: &VaultPath| self.sources.has_file(&spot.vault, path).unwrap_or(false);
+            let relinked = relink.rewrite(at, &text, &has_file);
             if relinked.links.is_empty() {
                 continue;
             }
@@ -225,7 +225,7 @@ impl App {
                     ))
                 })?;
             }
-            vault::file_for_writing(root, path)?;
+            self.sources.check_writable(&spot.vault, path)?;
             others.push(Revision {
                 pid: Some(page.pid),
                 kind: Kind::Page,

@@ -199,11 +199,11 @@ impl App {
     }
 
     fn draft(&self, spot: &Spot, request: &EditRequest<'_>) -> Result<Draft> {
-        let limit = self.sources.config.limits.note_bytes;
         if let EditOp::Create { text, fields } = &request.op {
-            return create(spot, text, *fields);
+            let exists = self.sources.has_file(&spot.vault, &spot.path)?;
+            return create(spot, exists, text, *fields);
         }
-        let current = match vault::read(&spot.file, limit) {
+        let current = match self.sources.note_file(&spot.vault, &spot.path)? {
             Ok(current) => current,
             Err(vault::Reason::Absent) if spot.template.is_some() => {
                 // The daily note of a day that has none yet.
@@ -347,8 +347,13 @@ impl App {
     }
 }
 
-fn create(spot: &Spot, text: &str, fields: Option<&Map<String, Value>>) -> Result<Draft> {
-    if spot.exists() {
+fn create(
+    spot: &Spot,
+    exists: bool,
+    text: &str,
+    fields: Option<&Map<String, Value>>,
+) -> Result<Draft> {
+    if exists {
         return Err(Error::invalid_params(format!(
             "`{}` exists already; op append, prepend or replace changes it",
             spot.path

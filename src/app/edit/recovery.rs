@@ -82,7 +82,7 @@ impl App {
         let content = |key: &str| -> Result<Option<Vec<u8>>> {
             let (vault, path) = split_key(key)?;
             let row = self.known_vault(vault)?;
-            Ok(std::fs::read(vault::locate(row.folder(), &path)).ok())
+            Ok(self.sources.file_bytes(&row, &path).ok().flatten())
         };
         let from = content(&revision.key)?;
         let Some(moved_to) = &revision.moved_to else {

@@ -1,8 +1,6 @@
 //! The links of a vault before and after a note has moved: which of them lead elsewhere, and how
 //! they are written so that they lead where they did. Pure, but for a look at attachments.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::{
@@ -75,7 +73,13 @@ impl<'a> Relink<'a> {
     }
 
     /// The text of a page with every link leading where it led. Only paths of links change.
-    pub fn rewrite(&self, at: usize, text: &str, root: &Path) -> Relinked {
+    /// `has_file` says whether the vault has a file.
+    pub fn rewrite(
+        &self,
+        at: usize,
+        text: &str,
+        has_file: &dyn Fn(&VaultPath) -> bool,
+    ) -> Relinked {
         let (old, new) = self.places(at);
         let places = link_places(text);
         let mut paths: Vec<(&LinkPlace, String)> = Vec::new();
@@ -86,7 +90,7 @@ impl<'a> Relink<'a> {
                     let after = self.target_after(old, new, &place.path);
                     (after != Some(target)).then(|| self.path_to(target, place, old, new))
                 }
-                None => attachment(place, old, new, root),
+                None => attachment(place, old, new, has_file),
             };
             paths.extend(path.map(|path| (place, path)));
         }
@@ -171,7 +175,12 @@ fn links_of(row: &PageRow) -> Vec<String> {
 
 /// The new path of a link from the moved note to a file that is no note, such as a picture. `None`
 /// when the link stays as it is.
-fn attachment(place: &LinkPlace, old: &VaultPath, new: &VaultPath, root: &Path) -> Option<String> {
+fn attachment(
+    place: &LinkPlace,
+    old: &VaultPath,
+    new: &VaultPath,
+    has_file: &dyn Fn(&VaultPath) -> bool,
+) -> Option<String> {
     if old.folder() == new.folder() || place.path.starts_with('/') {
         return None;
     }
@@ -180,7 +189,7 @@ fn attachment(place: &LinkPlace, old: &VaultPath, new: &VaultPath, root: &Path) 
         return None;
     }
     let file = VaultPath::parse(&vault::join_path(old.folder(), &place.path)?).ok()?;
-    vault::locate(root, &file).exists().then(|| relative(new.folder(), file.as_str()))
+    has_file(&file).then(|| relative(new.folder(), file.as_str()))
 }
 
 /// The way from a folder to a file.

@@ -1,7 +1,5 @@
 //! Which file a caller means, and whether it may be written.
 
-use std::path::PathBuf;
-
 use crate::{
     app::{
         App,
@@ -21,7 +19,6 @@ const TODAY: &str = "@today";
 pub struct Spot {
     pub vault: VaultRow,
     pub path: VaultPath,
-    pub file: PathBuf,
     /// The page's number, where the library has one.
     pub pid: Option<Pid>,
     /// What the note starts with when it is made: the template of a daily note.
@@ -37,10 +34,6 @@ impl Spot {
     /// The note as a page, with this text.
     pub fn page(&self, text: &str) -> Page {
         page_in(&self.vault, &self.path, text)
-    }
-
-    pub fn exists(&self) -> bool {
-        self.file.symlink_metadata().is_ok()
     }
 }
 
@@ -74,7 +67,11 @@ impl App {
             Err(error) => {
                 // A file that the library does not know is meant by its very path.
                 let hidden = path.and_then(|path| self.new_spot(path, rights).ok());
-                return hidden.filter(|spot| spot.exists() && spot.pid.is_none()).ok_or(error);
+                let is_there = |spot: &Spot| {
+                    spot.pid.is_none()
+                        && self.sources.has_file(&spot.vault, &spot.path).unwrap_or(false)
+                };
+                return hidden.filter(is_there).ok_or(error);
             }
         };
         let Some(row) = opened.page else {
@@ -102,8 +99,8 @@ impl App {
             )));
         }
         let vault = self.known_vault(&row.vault)?;
-        let file = vault::file_for_writing(vault.folder(), &page)?;
-        Ok(Spot { vault, path: page, file, pid: Some(row.pid), template: None })
+        self.sources.check_writable(&vault, &page)?;
+        Ok(Spot { vault, path: page, pid: Some(row.pid), template: None })
     }
 
     pub(super) fn known_vault(&self, name: &str) -> Result<VaultRow> {
@@ -134,7 +131,7 @@ impl App {
         rights: &Rights,
     ) -> Result<Spot> {
         rights.check_write(&page_in(&vault, &path, ""))?;
-        let file = vault::file_for_writing(vault.folder(), &path)?;
+        let file = self.sources.check_writable(&vault, &path)?;
         let inner = self.sources.store.pages.vaults()?.into_iter().find(|other| {
             other.folder() != vault.folder()
                 && other.folder().starts_with(vault.folder())
@@ -147,7 +144,7 @@ impl App {
             )));
         }
         let known = self.sources.store.pages.find(&vault.name, path.as_str())?;
-        Ok(Spot { vault, path, file, pid: known.map(|row| row.pid), template })
+        Ok(Spot { vault, path, pid: known.map(|row| row.pid), template })
     }
 
     /// Splits the vault's name off a path.
@@ -178,7 +175,9 @@ impl App {
         let Some(before) = path.strip_suffix(TODAY) else { return Ok(None) };
         let mut vaults = self.sources.store.pages.vaults()?;
         vaults.retain(|vault| may_write_in(vault, rights));
-        let with_settings = |vault: &&VaultRow| vault.folder().join(".obsidian").is_dir();
+        let settings = VaultPath::parse(".obsidian")?;
+        let with_settings =
+            |vault: &&VaultRow| self.sources.has_file(vault, &settings).unwrap_or(false);
         let vault = match (before.strip_suffix('/'), vaults.as_slice()) {
             (Some(name), _) => vaults.iter().find(|vault| vault.name == name),
             (None, _) if !before.is_empty() => return Ok(None),
@@ -197,8 +196,7 @@ impl App {
                 }
             }));
         };
-        let limit = self.sources.config.limits.note_bytes;
-        let Daily { path, text } = vault::daily(vault.folder(), &jiff::Zoned::now(), limit)?;
+        let Daily { path, text } = self.sources.daily(vault)?;
         self.spot_at(vault.clone(), path, Some(text), rights).map(Some)
     }
 

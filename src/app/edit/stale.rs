@@ -55,8 +55,8 @@ impl App {
 
     /// Whether somebody else saved the note a moment ago.
     pub(super) fn is_being_typed(&self, spot: &Spot, current: &TextFile) -> Result<bool> {
-        let modified = std::fs::metadata(&spot.file).and_then(|metadata| metadata.modified());
-        let recent = modified.is_ok_and(|modified| {
+        let modified = self.sources.modified(&spot.vault, &spot.path)?;
+        let recent = modified.is_some_and(|modified| {
             SystemTime::now().duration_since(modified).is_ok_and(|age| age < TYPING)
         });
         let Some(pid) = spot.pid.filter(|_| recent) else { return Ok(recent) };

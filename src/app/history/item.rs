@@ -4,8 +4,7 @@ use super::ItemState;
 use crate::{
     app::App,
     domain::{Error, Kind, MatchId, Pid, Result, VaultPath},
-    store::revisions::Revision,
-    vault,
+    store::{pages::VaultRow, revisions::Revision},
 };
 
 impl App {
@@ -88,18 +87,12 @@ impl App {
         let (vault, path) = key
             .split_once('/')
             .ok_or_else(|| Error::internal(format!("`{key}` names no vault and path")))?;
-        let row = self.sources.vault(vault)?.filter(|row| row.folder().is_dir()).ok_or_else(|| {
+        let is_there = |row: &VaultRow| row.is_hosted() || row.folder().is_dir();
+        let row = self.sources.vault(vault)?.filter(is_there).ok_or_else(|| {
             Error::invalid_request(format!(
                 "the vault `{vault}` is not there, so nothing was changed; mount its folder, or add it again with `notewell vault add`"
             ))
         })?;
-        let file = vault::locate(row.folder(), &VaultPath::parse(path)?);
-        match std::fs::read(&file) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::outside(format!(
-                "the note `{path}` of the vault `{vault}` cannot be read: {error}; nothing was changed"
-            ))),
-        }
+        self.sources.file_bytes(&row, &VaultPath::parse(path)?)
     }
 }

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::files;
 use crate::{
     app::Sources,
     domain::{Error, Progress, Result, Silent, Timestamp, VaultPath},
@@ -60,6 +61,8 @@ impl Sources {
         let walk = self.list(row, &self.scope(row)?)?;
         let known = pages.of_vault(&row.name)?;
         let hidden = walk.skipped.iter().any(|skipped| skipped.reason.is_unreadable());
+        // A hosted vault cannot be away: what it does not list is gone.
+        let accept_empty = accept_empty || row.is_hosted();
         if walk.files.is_empty() && !known.is_empty() && !hidden && !accept_empty {
             pages.set_problem(&row.name, Some(&VaultProblem::Empty))?;
             tracing::warn!(vault = row.name, "the vault is empty; its notes are kept");
@@ -112,12 +115,41 @@ impl Sources {
 
     /// Lists a vault; one that cannot be listed is recorded as such.
     fn list(&self, row: &VaultRow, scope: &Scope) -> Result<Walk> {
-        let walk = vault::walk(row.folder(), scope);
+        let walk = match row.is_hosted() {
+            true => self.list_hosted(row, scope),
+            false => vault::walk(row.folder(), scope),
+        };
         if let Err(error) = &walk {
             let why = VaultProblem::Unreadable(error.message.clone());
             self.store.pages.set_problem(&row.name, Some(&why))?;
         }
         walk
+    }
+
+    /// The notes of a hosted vault. What a look at a folder leaves out for its size is left out
+    /// here too.
+    fn list_hosted(&self, row: &VaultRow, scope: &Scope) -> Result<Walk> {
+        let wanted = |path: &str| {
+            let only = scope.only.as_ref();
+            only.is_none_or(|only| only.iter().any(|one| one.to_str() == Some(path)))
+        };
+        let mut walk = Walk::default();
+        for file in self.store.hosted.below(&row.name, "")? {
+            if file.is_folder() || !files::is_page(&file.path) || !wanted(&file.path) {
+                continue;
+            }
+            if file.size > scope.limit {
+                let reason = Reason::TooLarge { size: file.size, limit: scope.limit };
+                walk.skipped.push(vault::Skipped { path: file.path, reason });
+                continue;
+            }
+            walk.files.push(Found {
+                path: VaultPath::parse(&file.path)?,
+                file: PathBuf::new(),
+                stamp: Stamp { size: file.size, mtime_ns: file.mtime_ns },
+            });
+        }
+        Ok(walk)
     }
 
     /// What of the folder is this vault's: all but the vaults inside it, which own their notes.
@@ -262,11 +294,12 @@ impl Sources {
         let mut left = HashSet::new();
         let mut more = Vec::new();
         for page in self.store.pages.with_content(&look.row.name, &appeared)? {
-            let place = match listed.get(page.path.as_str()) {
-                Some(file) => file.to_path_buf(),
-                None => vault::locate(look.row.folder(), &page.facts.page.path),
+            let absent = match listed.get(page.path.as_str()) {
+                _ if look.row.is_hosted() => !self.has_file(look.row, &page.facts.page.path)?,
+                Some(file) => is_absent(file),
+                None => is_absent(&vault::locate(look.row.folder(), &page.facts.page.path)),
             };
-            if !is_absent(&place) {
+            if !absent {
                 continue;
             }
             if !known.contains(page.path.as_str()) {

@@ -1,5 +1,6 @@
 //! The vaults of a library: which folders it reads, and where their files are.
 
+pub(super) mod files;
 mod look;
 mod parsed;
 mod reading;
@@ -105,11 +106,17 @@ impl Sources {
         Ok(self.store.pages.vaults()?.into_iter().find(|row| row.name == name))
     }
 
-    /// Where the files of a vault are.
+    /// Where the files of a vault are. A hosted vault has none.
     pub fn root(&self, vault: &str) -> Result<PathBuf> {
-        self.vault(vault)?
-            .map(|row| row.folder().to_path_buf())
-            .ok_or_else(|| Error::internal(format!("the vault `{vault}` is not known any more")))
+        let row = self
+            .vault(vault)?
+            .ok_or_else(|| Error::internal(format!("the vault `{vault}` is not known any more")))?;
+        if row.is_hosted() {
+            return Err(Error::invalid_params(format!(
+                "the vault `{vault}` is hosted in the library's database, so its notes are no files of this machine; `notewell read` prints them, and `notewell export vault {vault} DIR` writes them to a folder"
+            )));
+        }
+        Ok(row.folder().to_path_buf())
     }
 
     /// The text of a page as it is now.
@@ -125,7 +132,7 @@ impl Sources {
 }
 
 impl VaultRow {
-    /// The folder that holds the vault's files.
+    /// The folder that holds the vault's files. That of a hosted vault does not exist.
     pub fn folder(&self) -> &Path {
         Path::new(&self.location)
     }

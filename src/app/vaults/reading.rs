@@ -68,7 +68,12 @@ impl Sources {
         keep: bool,
     ) -> Result<NewPage, Reason> {
         let started = Instant::now();
-        let read = vault::read(&file.file, self.config.limits.note_bytes)?;
+        let read = match row.is_hosted() {
+            true => self
+                .note_file(row, &file.path)
+                .unwrap_or_else(|error| Err(Reason::Unreadable(error.message)))?,
+            false => vault::read(&file.file, self.config.limits.note_bytes)?,
+        };
         let mut page = self.new_page(&row.name, &file.path, &read, keep);
         let took = started.elapsed();
         page.facts.slow_ms =

@@ -32,9 +32,21 @@ pub struct Read {
 
 /// Reads a whole body. The error is the answer to send.
 pub async fn read(site: &Site, visitor: &Visitor, body: Body) -> Result<Read, Response> {
+    let most = site.hub.app.config.limits.body_bytes;
+    read_up_to(site, visitor, body, (most, "limits.body_bytes")).await
+}
+
+/// Reads a whole body of at most so many bytes; the limit comes with the name of its setting. The
+/// error is the answer to send.
+pub async fn read_up_to(
+    site: &Site,
+    visitor: &Visitor,
+    body: Body,
+    most: (usize, &str),
+) -> Result<Read, Response> {
     let limits = &site.hub.app.config.limits;
     let time = Duration::from_secs(limits.body_seconds);
-    match tokio::time::timeout(time, collect(site, visitor, body, limits.body_bytes)).await {
+    match tokio::time::timeout(time, collect(site, visitor, body, most)).await {
         Ok(read) => read,
         Err(_) => Err(refuse(
             StatusCode::REQUEST_TIMEOUT,
@@ -50,13 +62,13 @@ async fn collect(
     site: &Site,
     visitor: &Visitor,
     mut body: Body,
-    most: usize,
+    (most, setting): (usize, &str),
 ) -> Result<Read, Response> {
     let too_large = || {
         refuse(
             StatusCode::PAYLOAD_TOO_LARGE,
             &Error::limit(format!(
-                "the request has more than `limits.body_bytes` ({most}) bytes; send less at once"
+                "the request has more than `{setting}` ({most}) bytes; send less at once"
             )),
         )
     };

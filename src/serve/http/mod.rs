@@ -1,7 +1,7 @@
 //! HTTP: MCP in its three forms, health, metrics, and a help page. Every request passes the guard
 //! (Host, Origin), gets its caller, and is checked against that caller's limits, before it is routed.
 
-mod auth;
+pub(super) mod auth;
 mod body;
 mod connections;
 pub(super) mod cookie;
@@ -47,6 +47,7 @@ use self::{connections::Connections, gate::Gate, hold::Credentials, sessions::Se
 use super::mcp::{Handler, Hub, Link, message};
 use crate::{
     app::App,
+    config::{Config, Limits},
     domain::{Caller, Error},
     telemetry::metric,
 };
@@ -64,6 +65,8 @@ pub(super) struct Site {
     sse: Arc<sse::Streams>,
     /// Imports that were begun in a browser.
     pub(super) imports: Arc<super::web::bookmarks::Jobs>,
+    /// Locks of WebDAV clients.
+    pub(super) locks: Arc<super::dav::Locks>,
     oauth: Arc<oauth::State>,
     /// Requests answered since the start.
     answered: Arc<AtomicU64>,
@@ -74,7 +77,7 @@ impl Site {
     fn new(app: Arc<App>, address: SocketAddr, closing: CancellationToken) -> Self {
         let config = &app.config;
         let guard = Arc::new(guard::Guard::new(&config.server, address));
-        let gate = Gate::new(&config.limits);
+        let gate = Gate::new(&gate_limits(config));
         let connections = Connections::new(config.limits.connections);
         let sessions = Arc::new(Sessions::new(config));
         // Host and Origin are checked by our own guard, for every route and not only this one.
@@ -100,6 +103,7 @@ impl Site {
             sessions,
             sse: Arc::default(),
             imports: Arc::default(),
+            locks: Arc::default(),
             oauth: Arc::default(),
             answered: Arc::default(),
             closing,
@@ -115,6 +119,25 @@ impl Site {
 /// Reads the body of a posted form within the limits of its caller. The error is the answer.
 pub(super) async fn read_form(site: &Site, link: &Link, body: Body) -> Result<Bytes, Response> {
     body::read(site, &gate::Visitor::of(link), body).await.map(|read| read.bytes)
+}
+
+/// The limits of the gate: a file of a hosted vault fits, whatever they say.
+fn gate_limits(config: &Config) -> Limits {
+    let file = usize::try_from(config.hosted.file_bytes).unwrap_or(usize::MAX / 2);
+    let mut limits = config.limits.clone();
+    limits.buffer_bytes = limits.buffer_bytes.max(file.saturating_mul(2));
+    limits
+}
+
+/// Reads a body of at most so many bytes, a limit with the name of its setting. The error is the
+/// answer.
+pub(super) async fn read_body(
+    site: &Site,
+    link: &Link,
+    body: Body,
+    most: (usize, &str),
+) -> Result<body::Read, Response> {
+    body::read_up_to(site, &gate::Visitor::of(link), body, most).await
 }
 
 fn router(site: Site) -> Router {
@@ -135,6 +158,12 @@ fn router(site: Site) -> Router {
     let people = super::web::pages()
         .layer(limit())
         .layer(middleware::from_fn_with_state(site.clone(), cookie::identify));
+    let files = Router::new()
+        .route("/_system/dav/{vault}", any(super::dav::serve))
+        .route("/_system/dav/{vault}/", any(super::dav::serve))
+        .route("/_system/dav/{vault}/{*path}", any(super::dav::serve))
+        .layer(limit())
+        .layer(middleware::from_fn_with_state(site.clone(), super::dav::identify));
     // What needs no caller, or finds out for itself who it is.
     let open = oauth::routes()
         .merge(super::web::open())
@@ -144,6 +173,7 @@ fn router(site: Site) -> Router {
     Router::new()
         .merge(agents)
         .merge(people)
+        .merge(files)
         .merge(open)
         .route("/healthz", get(health::alive))
         .layer(middleware::from_fn_with_state(site.clone(), guard::check))

@@ -5,6 +5,7 @@ mod audit;
 mod bookmarks;
 pub mod cards;
 mod fault;
+mod hosted;
 mod items;
 mod ledger;
 mod oauth;

@@ -217,40 +217,7 @@ impl Pages for Sqlite {
         if changes.is_empty() {
             return Ok(Synced::default());
         }
-        self.write(|tx| {
-            let mut synced = Synced::default();
-            for change in changes {
-                match change {
-                    PageChange::Put { pid: None, page } => {
-                        insert(tx, page)?;
-                        synced.new += 1;
-                    }
-                    PageChange::Put { pid: Some(pid), page } => {
-                        update(tx, *pid, page)?;
-                        synced.changed += 1;
-                    }
-                    PageChange::Touched { pid, size, mtime_ns } => {
-                        tx.prepare_cached(
-                            "UPDATE pages SET size = ?2, mtime_ns = ?3 WHERE pid = ?1",
-                        )?
-                        .execute(params![
-                            pid.0,
-                            *size as i64,
-                            mtime_ns
-                        ])?;
-                    }
-                    PageChange::Gone { pid } => {
-                        remove(tx, *pid)?;
-                        synced.gone += 1;
-                    }
-                    PageChange::Readable { pid } => {
-                        log(tx, *pid)?;
-                        synced.changed += 1;
-                    }
-                }
-            }
-            Ok(synced)
-        })
+        self.write(|tx| apply(tx, changes))
     }
 
     fn set_skipped(
@@ -298,6 +265,36 @@ impl Pages for Sqlite {
                 .collect()
         })
     }
+}
+
+/// Applies changes and logs them, in a transaction that may do more.
+pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> rusqlite::Result<Synced> {
+    let mut synced = Synced::default();
+    for change in changes {
+        match change {
+            PageChange::Put { pid: None, page } => {
+                insert(tx, page)?;
+                synced.new += 1;
+            }
+            PageChange::Put { pid: Some(pid), page } => {
+                update(tx, *pid, page)?;
+                synced.changed += 1;
+            }
+            PageChange::Touched { pid, size, mtime_ns } => {
+                tx.prepare_cached("UPDATE pages SET size = ?2, mtime_ns = ?3 WHERE pid = ?1")?
+                    .execute(params![pid.0, *size as i64, mtime_ns])?;
+            }
+            PageChange::Gone { pid } => {
+                remove(tx, *pid)?;
+                synced.gone += 1;
+            }
+            PageChange::Readable { pid } => {
+                log(tx, *pid)?;
+                synced.changed += 1;
+            }
+        }
+    }
+    Ok(synced)
 }
 
 const SKIPPED: &str = "vault, path, kind, reason";

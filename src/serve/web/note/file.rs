@@ -7,7 +7,7 @@ use axum::{
 };
 
 use crate::{
-    domain::{Error, Pid, Result, error::Doing},
+    domain::{Error, Pid, Result},
     serve::web::{Visit, answer, assets},
 };
 
@@ -34,12 +34,8 @@ pub async fn show(Path((pid, path)): Path<(i64, String)>, visit: Visit) -> Respo
 fn send(visit: &Visit, pid: Pid, path: &str) -> Result<Response> {
     let missing = || Error::not_found("there is no such file in this note");
     let file = visit.app().attachment(pid, path, visit.rights())?.ok_or_else(missing)?;
-    let metadata = file.metadata().doing("look at an attachment")?;
-    if metadata.len() > MAX_BYTES {
-        return Err(Error::limit("the file is too large to be shown here"));
-    }
-    let bytes = std::fs::read(&file).doing("read an attachment")?;
-    let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let bytes = visit.app().sources.attachment_bytes(&file.vault, &file.path, MAX_BYTES)?;
+    let ending = file.path.file_name().rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
     let kind = SHOWN.iter().find(|(known, _)| Some(*known) == ending.as_deref());
     let etag = answer::etag_of(&bytes);
     let mut response = match assets::has(&visit.headers, &etag) {

@@ -1,0 +1,361 @@
+//! One request's view of a hosted vault, as the file system that the protocol's crate asks for.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use axum::http::{Method, StatusCode};
+use bytes::{Bytes, BytesMut};
+use dav_server::{
+    davpath::DavPath,
+    fs::{
+        DavDirEntry, DavFile, DavFileSystem, DavMetaData, DavProp, FsError, FsFuture, FsResult,
+        FsStream, OpenOptions, ReadDirMeta,
+    },
+};
+use futures::stream;
+
+use super::{
+    file::{Metadata, OpenFile},
+    lost,
+    outcome::Outcome,
+};
+use crate::{
+    app::{App, hosted::HostedVault, rights::Rights},
+    domain::{Error, Result, VaultPath},
+    store::hosted::{Expected, HostedFile, Property},
+};
+
+/// Folders that one PROPFIND lists at most.
+const MAX_LISTED: usize = 100;
+/// Bytes of the properties of one file.
+const MAX_PROPERTIES: usize = 64 << 10;
+
+/// The vault of one request.
+#[derive(Clone)]
+pub struct VaultFiles {
+    pub app: Arc<App>,
+    pub rights: Arc<Rights>,
+    pub vault: Arc<str>,
+    pub method: Method,
+    /// The request says what it expects to be there.
+    pub conditional: bool,
+    /// The time that a written file gets.
+    pub mtime_ns: Option<i64>,
+    /// What was first seen at each path: what the request's conditions were checked against.
+    pub seen: Arc<Mutex<HashMap<VaultPath, Expected>>>,
+    pub listed: Arc<AtomicUsize>,
+    pub outcome: Arc<Outcome>,
+}
+
+impl VaultFiles {
+    /// Runs work on the blocking pool.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&HostedVault<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (app, rights, vault) = (self.app.clone(), self.rights.clone(), self.vault.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let vault = app.hosted_vault(&vault, &rights)?;
+            work(&vault)
+        });
+        done.await.unwrap_or_else(|error| Err(lost(error)))
+    }
+
+    /// The same, in the terms of the protocol's crate.
+    async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&HostedVault<'_>) -> Result<T> + Send + 'static,
+    ) -> FsResult<T> {
+        self.run(work).await.map_err(|error| self.outcome.refuse(&error))
+    }
+
+    /// Refuses a vault that the caller does not know or that is no hosted one.
+    pub async fn open_vault(&self) -> Result<()> {
+        self.run(|_| Ok(())).await
+    }
+
+    /// The path of a request; `None` is the vault itself.
+    fn path(&self, path: &DavPath) -> FsResult<Option<VaultPath>> {
+        let refuse = |error: &Error| self.outcome.refuse(error);
+        let text = std::str::from_utf8(path.as_bytes())
+            .map_err(|_| refuse(&Error::invalid_params("the path is not UTF-8")))?;
+        match text.trim_matches('/') {
+            "" => Ok(None),
+            text => VaultPath::parse(text).map(Some).map_err(|error| refuse(&error)),
+        }
+    }
+
+    /// The same for what cannot be done to the vault itself.
+    fn inner_path(&self, path: &DavPath) -> FsResult<VaultPath> {
+        self.path(path)?.ok_or_else(|| {
+            self.outcome.refuse(&Error::invalid_params(
+                "this is the vault itself; name something inside it",
+            ))
+        })
+    }
+
+    async fn stat(&self, path: Option<VaultPath>) -> FsResult<HostedFile> {
+        let Some(path) = path else { return Ok(root()) };
+        let at = path.clone();
+        let found = self.ask(move |vault| vault.stat(&at)).await?;
+        let state = match found.as_ref().and_then(|file| file.hash) {
+            Some(hash) => Expected::Content(hash),
+            None => Expected::Absent,
+        };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.entry(path).or_insert(state);
+        found.ok_or(FsError::NotFound)
+    }
+
+    /// Writes a file, and gives what it is now.
+    pub async fn put(
+        &self,
+        path: VaultPath,
+        bytes: Bytes,
+        expected: Expected,
+    ) -> FsResult<HostedFile> {
+        let mtime = self.mtime_ns;
+        let done = self.run(move |vault| vault.put(&path, &bytes, mtime, expected)).await;
+        done.map_err(|error| {
+            if error.code == crate::domain::Code::Conflict {
+                self.outcome.refuse_with(StatusCode::PRECONDITION_FAILED, error.plain());
+            }
+            self.outcome.refuse(&error)
+        })
+    }
+
+    async fn open_file(&self, path: VaultPath, options: OpenOptions) -> FsResult<OpenFile> {
+        let at = path.clone();
+        let found = self.ask(move |vault| vault.read(&at)).await?;
+        let is_writing = options.write || options.append || options.create;
+        if !is_writing {
+            let (file, bytes) = found.ok_or(FsError::NotFound)?;
+            let metadata = Some(Metadata(file));
+            let bytes = BytesMut::from(bytes.as_slice());
+            return Ok(OpenFile {
+                files: self.clone(),
+                path,
+                metadata,
+                bytes,
+                at: 0,
+                expected: None,
+            });
+        }
+        if found.is_none() && !options.create && !options.create_new {
+            return Err(FsError::NotFound);
+        }
+        if found.is_some() && options.create_new {
+            return Err(FsError::Exists);
+        }
+        self.check_parent(&path).await?;
+        let expected = {
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            match self.conditional || options.create_new {
+                true => seen.get(&path).copied().unwrap_or(Expected::Any),
+                false => Expected::Any,
+            }
+        };
+        let (metadata, kept) = match found {
+            Some((file, bytes)) => (Some(Metadata(file)), bytes),
+            None => (None, Vec::new()),
+        };
+        let bytes = match options.truncate {
+            true => BytesMut::new(),
+            false => BytesMut::from(kept.as_slice()),
+        };
+        let at = if options.append { bytes.len() } else { 0 };
+        let files = self.clone();
+        Ok(OpenFile { files, path, metadata, bytes, at, expected: Some(expected) })
+    }
+
+    /// A file is put only into a folder that is there.
+    async fn check_parent(&self, path: &VaultPath) -> FsResult<()> {
+        let Ok(parent) = VaultPath::parse(path.folder()) else { return Ok(()) };
+        let found = self.ask(move |vault| vault.stat(&parent)).await?;
+        match found.is_some_and(|file| file.is_folder()) {
+            true => Ok(()),
+            false => Err(FsError::NotFound),
+        }
+    }
+}
+
+/// The vault itself.
+fn root() -> HostedFile {
+    HostedFile { path: String::new(), size: 0, mtime_ns: 0, created_ns: 0, hash: None }
+}
+
+impl DavFileSystem for VaultFiles {
+    fn open<'a>(
+        &'a self,
+        path: &'a DavPath,
+        options: OpenOptions,
+    ) -> FsFuture<'a, Box<dyn DavFile>> {
+        Box::pin(async move {
+            if path.is_collection() && (options.write || options.create) {
+                self.outcome.refuse_with(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "the path ends with a slash, which names a folder; nothing was changed",
+                );
+                return Err(FsError::Exists);
+            }
+            let path = self.inner_path(path)?;
+            let mut file = self.open_file(path, options).await?;
+            if self.method.as_str() == "LOCK" {
+                // A lock of something that is not there makes it.
+                file.flush().await?;
+            }
+            Ok(Box::new(file) as Box<dyn DavFile>)
+        })
+    }
+
+    fn read_dir<'a>(
+        &'a self,
+        path: &'a DavPath,
+        _meta: ReadDirMeta,
+    ) -> FsFuture<'a, FsStream<Box<dyn DavDirEntry>>> {
+        Box::pin(async move {
+            let is_listing = self.method.as_str() == "PROPFIND";
+            if is_listing && self.listed.fetch_add(1, Ordering::Relaxed) >= MAX_LISTED {
+                return Err(FsError::InsufficientStorage);
+            }
+            let path = self.path(path)?;
+            let files = self.ask(move |vault| vault.list(path.as_ref())).await?;
+            let entries =
+                files.into_iter().map(|file| Ok(Box::new(Metadata(file)) as Box<dyn DavDirEntry>));
+            let entries: Vec<FsResult<Box<dyn DavDirEntry>>> = entries.collect();
+            Ok(Box::pin(stream::iter(entries)) as FsStream<Box<dyn DavDirEntry>>)
+        })
+    }
+
+    fn metadata<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, Box<dyn DavMetaData>> {
+        Box::pin(async move {
+            let file = self.stat(self.path(path)?).await?;
+            if path.is_collection() && !file.is_folder() {
+                return Err(FsError::NotFound);
+            }
+            Ok(Box::new(Metadata(file)) as Box<dyn DavMetaData>)
+        })
+    }
+
+    fn create_dir<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(path) = self.path(path)? else { return Err(FsError::Exists) };
+            self.check_parent(&path).await?;
+            self.ask(move |vault| vault.make_folder(&path)).await
+        })
+    }
+
+    fn remove_dir<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, ()> {
+        Box::pin(async move {
+            let path = self.inner_path(path)?;
+            self.ask(move |vault| vault.remove_folder(&path)).await
+        })
+    }
+
+    fn remove_file<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, ()> {
+        Box::pin(async move {
+            let path = self.inner_path(path)?;
+            self.ask(move |vault| vault.delete(&path)).await
+        })
+    }
+
+    fn rename<'a>(&'a self, from: &'a DavPath, to: &'a DavPath) -> FsFuture<'a, ()> {
+        Box::pin(async move {
+            let (from, to) = (self.inner_path(from)?, self.inner_path(to)?);
+            self.ask(move |vault| vault.rename(&from, &to)).await
+        })
+    }
+
+    fn copy<'a>(&'a self, from: &'a DavPath, to: &'a DavPath) -> FsFuture<'a, ()> {
+        Box::pin(async move {
+            let (from, to) = (self.inner_path(from)?, self.inner_path(to)?);
+            self.ask(move |vault| vault.copy(&from, &to)).await
+        })
+    }
+
+    fn have_props<'a>(
+        &'a self,
+        path: &'a DavPath,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        let is_inside = path.as_bytes().iter().any(|byte| *byte != b'/');
+        Box::pin(async move {
+            if !is_inside || self.method.as_str() == "PROPPATCH" {
+                return is_inside;
+            }
+            self.run(|vault| vault.has_properties()).await.unwrap_or(false)
+        })
+    }
+
+    fn patch_props<'a>(
+        &'a self,
+        path: &'a DavPath,
+        patch: Vec<(bool, DavProp)>,
+    ) -> FsFuture<'a, Vec<(StatusCode, DavProp)>> {
+        Box::pin(async move {
+            let path = self.inner_path(path)?;
+            let size: usize = patch.iter().filter_map(|(_, prop)| prop.xml.as_ref()).map(Vec::len).sum();
+            if size > MAX_PROPERTIES {
+                return Err(FsError::InsufficientStorage);
+            }
+            let changes: Vec<(Property, bool)> =
+                patch.iter().map(|(set, prop)| (property(prop), *set)).collect();
+            self.ask(move |vault| vault.set_properties(&path, &changes)).await?;
+            Ok(patch.into_iter().map(|(_, prop)| (StatusCode::OK, bare(prop))).collect())
+        })
+    }
+
+    fn get_props<'a>(
+        &'a self,
+        path: &'a DavPath,
+        do_content: bool,
+    ) -> FsFuture<'a, Vec<DavProp>> {
+        Box::pin(async move {
+            let path = self.inner_path(path)?;
+            let found = self.ask(move |vault| vault.properties(&path)).await?;
+            let known = |property: Property| DavProp {
+                name: property.name,
+                prefix: None,
+                namespace: (!property.namespace.is_empty()).then_some(property.namespace),
+                xml: do_content.then_some(property.xml),
+            };
+            Ok(found.into_iter().map(known).collect())
+        })
+    }
+
+    fn get_prop<'a>(&'a self, path: &'a DavPath, prop: DavProp) -> FsFuture<'a, Vec<u8>> {
+        Box::pin(async move {
+            let path = self.inner_path(path)?;
+            let found = self.ask(move |vault| vault.properties(&path)).await?;
+            let wanted = property(&prop);
+            let is_it = |one: &Property| one.name == wanted.name && one.namespace == wanted.namespace;
+            found.into_iter().find(is_it).map(|one| one.xml).ok_or(FsError::NotFound)
+        })
+    }
+
+    fn get_quota(&'_ self) -> FsFuture<'_, (u64, Option<u64>)> {
+        Box::pin(async move {
+            let (usage, limit) = self.ask(HostedVault::usage).await?;
+            Ok((usage.bytes, Some(limit.max(usage.bytes))))
+        })
+    }
+}
+
+fn property(prop: &DavProp) -> Property {
+    Property {
+        namespace: prop.namespace.clone().unwrap_or_default(),
+        name: prop.name.clone(),
+        xml: prop.xml.clone().unwrap_or_default(),
+    }
+}
+
+/// A property without its value, as answers name it.
+fn bare(prop: DavProp) -> DavProp {
+    DavProp { xml: None, ..prop }
+}

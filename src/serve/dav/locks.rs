@@ -1,0 +1,215 @@
+//! The locks of WebDAV clients, in memory: they end with their time or with the process, and bind
+//! WebDAV clients only. What protects everybody's writes is the etag.
+
+use std::{
+    collections::HashMap,
+    future::ready,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use axum::http::StatusCode;
+use dav_server::{
+    davpath::DavPath,
+    ls::{DavLock, DavLockSystem, LsFuture},
+};
+use unicode_normalization::UnicodeNormalization;
+use xmltree::Element;
+
+use super::outcome::Outcome;
+
+/// How long a lock lasts whose client says nothing.
+const DEFAULT: Duration = Duration::from_secs(600);
+/// How long any lock lasts; a client refreshes it.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// Locks of one vault.
+const MAX_LOCKS: usize = 1000;
+
+/// The locks of every vault.
+#[derive(Default)]
+pub struct Locks(Mutex<HashMap<String, Arc<Mutex<Vec<Held>>>>>);
+
+#[derive(Debug, Clone)]
+struct Held {
+    /// Normal form, no slash at either end.
+    path: String,
+    lock: DavLock,
+}
+
+impl Locks {
+    /// The locks of one vault, for one request.
+    pub fn of_vault(&self, vault: &str, outcome: &Arc<Outcome>) -> VaultLocks {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = all.entry(vault.to_owned()).or_default().clone();
+        VaultLocks { held, outcome: outcome.clone() }
+    }
+}
+
+/// The locks of one vault.
+#[derive(Debug, Clone)]
+pub struct VaultLocks {
+    held: Arc<Mutex<Vec<Held>>>,
+    outcome: Arc<Outcome>,
+}
+
+fn normal(path: &DavPath) -> String {
+    String::from_utf8_lossy(path.as_bytes()).trim_matches('/').nfc().collect()
+}
+
+/// Whether a path is below another.
+fn is_below(path: &str, folder: &str) -> bool {
+    match folder {
+        "" => !path.is_empty(),
+        _ => path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+    }
+}
+
+impl Held {
+    fn covers(&self, path: &str) -> bool {
+        self.path == path || (self.lock.deep && is_below(path, &self.path))
+    }
+}
+
+impl VaultLocks {
+    /// The locks that have not ended.
+    fn live(&self) -> MutexGuard<'_, Vec<Held>> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = SystemTime::now();
+        held.retain(|held| held.lock.timeout_at.is_none_or(|end| end > now));
+        held
+    }
+
+    fn try_lock(&self, wanted: DavLock) -> Result<DavLock, DavLock> {
+        let path = normal(&wanted.path);
+        let mut held = self.live();
+        let conflict = held.iter().find(|known| {
+            let touches = known.covers(&path) || (wanted.deep && is_below(&known.path, &path));
+            touches && !(wanted.shared && known.lock.shared)
+        });
+        if let Some(conflict) = conflict {
+            return Err(conflict.lock.clone());
+        }
+        if held.len() >= MAX_LOCKS {
+            self.outcome.refuse_with(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "this vault has as many locks as it may have; they end by themselves",
+            );
+            return Err(wanted);
+        }
+        held.push(Held { path, lock: wanted.clone() });
+        Ok(wanted)
+    }
+
+    fn allows(&self, path: &str, who: Option<&str>, deep: bool, tokens: &[String]) -> Result<(), DavLock> {
+        let held = self.live();
+        let is_own = |known: &&Held| {
+            tokens.contains(&known.lock.token) && known.lock.principal.as_deref() == who
+        };
+        let above: Vec<&Held> = held.iter().filter(|known| known.covers(path)).collect();
+        // Of several shared locks, one suffices.
+        if let Some(first) = above.first()
+            && !above.iter().any(|known| is_own(&known))
+        {
+            return Err(first.lock.clone());
+        }
+        let below = held.iter().filter(|known| deep && is_below(&known.path, path));
+        match below.filter(|known| !is_own(known)).next() {
+            Some(foreign) => Err(foreign.lock.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn ends(timeout: Option<Duration>) -> (Option<Duration>, Option<SystemTime>) {
+    let timeout = timeout.unwrap_or(DEFAULT).min(LONGEST);
+    (Some(timeout), Some(SystemTime::now() + timeout))
+}
+
+/// A token that nobody can guess; `None` where the system has no randomness.
+fn token() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    // A random UUID, as the protocol wants.
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    Some(format!("urn:uuid:{}", parts.join("-")))
+}
+
+impl DavLockSystem for VaultLocks {
+    fn lock(
+        &'_ self,
+        path: &DavPath,
+        principal: Option<&str>,
+        owner: Option<&Element>,
+        timeout: Option<Duration>,
+        shared: bool,
+        deep: bool,
+    ) -> LsFuture<'_, Result<DavLock, DavLock>> {
+        let (timeout, timeout_at) = ends(timeout);
+        let token = token();
+        let is_random = token.is_some();
+        let wanted = DavLock {
+            token: token.unwrap_or_default(),
+            path: Box::new(path.clone()),
+            principal: principal.map(str::to_owned),
+            owner: owner.map(|owner| Box::new(owner.clone())),
+            timeout_at,
+            timeout,
+            shared,
+            deep,
+        };
+        let locked = if is_random { self.try_lock(wanted) } else { Err(wanted) };
+        Box::pin(ready(locked))
+    }
+
+    fn unlock(&'_ self, path: &DavPath, token: &str) -> LsFuture<'_, Result<(), ()>> {
+        let path = normal(path);
+        let mut held = self.live();
+        let before = held.len();
+        held.retain(|known| !(known.covers(&path) && known.lock.token == token));
+        let done = if held.len() < before { Ok(()) } else { Err(()) };
+        Box::pin(ready(done))
+    }
+
+    fn refresh(
+        &'_ self,
+        path: &DavPath,
+        token: &str,
+        timeout: Option<Duration>,
+    ) -> LsFuture<'_, Result<DavLock, ()>> {
+        let path = normal(path);
+        let mut held = self.live();
+        let found = held.iter_mut().find(|known| known.covers(&path) && known.lock.token == token);
+        let refreshed = found.map(|known| {
+            (known.lock.timeout, known.lock.timeout_at) = ends(timeout);
+            known.lock.clone()
+        });
+        Box::pin(ready(refreshed.ok_or(())))
+    }
+
+    fn check(
+        &'_ self,
+        path: &DavPath,
+        principal: Option<&str>,
+        _ignore_principal: bool,
+        deep: bool,
+        submitted_tokens: &[String],
+    ) -> LsFuture<'_, Result<(), DavLock>> {
+        Box::pin(ready(self.allows(&normal(path), principal, deep, submitted_tokens)))
+    }
+
+    fn discover(&'_ self, path: &DavPath) -> LsFuture<'_, Vec<DavLock>> {
+        let path = normal(path);
+        let held = self.live();
+        let found = held.iter().filter(|known| known.covers(&path));
+        Box::pin(ready(found.map(|known| known.lock.clone()).collect()))
+    }
+
+    fn delete(&'_ self, path: &DavPath) -> LsFuture<'_, Result<(), ()>> {
+        let path = normal(path);
+        self.live().retain(|known| known.path != path && !is_below(&known.path, &path));
+        Box::pin(ready(Ok(())))
+    }
+}

@@ -1,0 +1,139 @@
+//! WebDAV at `/_system/dav/{vault}/`, for hosted vaults. The crate `dav-server` speaks the protocol;
+//! what a request may see and write is decided by [`HostedVault`](crate::app::hosted::HostedVault),
+//! with the caller's rights.
+
+mod credential;
+mod file;
+mod filesystem;
+mod locks;
+mod outcome;
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use dav_server::DavHandler;
+use http_body_util::Full;
+use percent_encoding::percent_decode_str;
+
+use super::{
+    http::{Site, read_body},
+    mcp::Link,
+};
+use crate::domain::{Error, VaultPath};
+
+pub(super) use credential::identify;
+pub(super) use locks::Locks;
+
+use filesystem::VaultFiles;
+use outcome::{Outcome, plain};
+
+/// What every address of a vault starts with.
+pub(super) const ROOT: &str = "/_system/dav/";
+
+/// How nextCloud's clients, rclone among them, send the time of a file, and how they learn that it
+/// was kept.
+const MTIME: HeaderName = HeaderName::from_static("x-oc-mtime");
+
+/// Answers one request.
+pub(super) async fn serve(State(site): State<Site>, request: Request) -> Response {
+    let Some(link) = request.extensions().get::<Link>().cloned() else {
+        return plain(StatusCode::UNAUTHORIZED, "this address needs a token");
+    };
+    let (parts, body) = request.into_parts();
+    let raw = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
+    let raw = raw.split('/').next().unwrap_or_default();
+    let decoded = percent_decode_str(raw).decode_utf8().map(|name| name.into_owned());
+    let name = decoded.as_deref().ok().and_then(|name| VaultPath::parse(name).ok());
+    let (Ok(decoded), Some(name)) = (decoded.as_deref(), name) else {
+        return plain(StatusCode::NOT_FOUND, "the address names no vault");
+    };
+    let app = site.hub.app.clone();
+    let outcome = Arc::new(Outcome::default());
+    let files = VaultFiles {
+        app: app.clone(),
+        rights: Arc::new(link.rights.clone()),
+        vault: name.as_str().into(),
+        method: parts.method.clone(),
+        conditional: is_conditional(&parts.headers),
+        mtime_ns: mtime_ns(&parts.headers),
+        seen: Arc::default(),
+        listed: Arc::default(),
+        outcome: outcome.clone(),
+    };
+    if let Err(error) = files.open_vault().await {
+        return outcome::refused(&error);
+    }
+    let most = match parts.method.as_str() {
+        "PUT" | "PATCH" => {
+            let most = usize::try_from(app.config.hosted.file_bytes).unwrap_or(usize::MAX);
+            (most, "hosted.file_bytes")
+        }
+        _ => (MAX_BODY, "the body of a WebDAV request"),
+    };
+    // Whole before anything is written: a connection that breaks changes nothing.
+    let read = match read_body(&site, &link, body, most).await {
+        Ok(read) => read,
+        Err(response) => return response,
+    };
+    let principal = link.rights.actor("webdav").who;
+    let handler: DavHandler = DavHandler::builder()
+        .strip_prefix(format!("{ROOT}{decoded}"))
+        .filesystem(Box::new(files))
+        .locksystem(Box::new(site.locks.of_vault(name.as_str(), &outcome)))
+        .principal(principal)
+        .autoindex(false)
+        .read_buf_size(64 << 10)
+        .build_handler();
+    let has_mtime = parts.headers.contains_key(&MTIME) && parts.method == Method::PUT;
+    let method = parts.method.clone();
+    let request = Request::from_parts(parts, Full::<Bytes>::new(read.bytes));
+    let response = handler.handle(request).await.map(Body::new);
+    drop(read.share);
+    finished(response, &method, &outcome, has_mtime)
+}
+
+/// Bytes of the body of a request that sends no file.
+const MAX_BODY: usize = 64 << 10;
+
+fn finished(response: Response, method: &Method, outcome: &Outcome, has_mtime: bool) -> Response {
+    let mut response = outcome.explained(response, method);
+    let is_done = response.status().is_success();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        // A page that somebody uploaded runs nothing here.
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox; frame-ancestors 'none'"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "private, no-cache"),
+        (header::VARY, "Authorization"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if has_mtime && is_done {
+        headers.insert(MTIME, HeaderValue::from_static("accepted"));
+    }
+    response
+}
+
+/// Whether a request says what it expects to be there.
+fn is_conditional(headers: &HeaderMap) -> bool {
+    [header::IF_MATCH, header::IF_NONE_MATCH, HeaderName::from_static("if")]
+        .iter()
+        .any(|name| headers.contains_key(name))
+}
+
+fn mtime_ns(headers: &HeaderMap) -> Option<i64> {
+    let seconds: f64 = headers.get(&MTIME)?.to_str().ok()?.trim().parse().ok()?;
+    let is_sane = (0.0..4e9).contains(&seconds);
+    is_sane.then_some((seconds * 1e9) as i64)
+}
+
+/// The error of a task of the blocking pool that did not end.
+fn lost(error: tokio::task::JoinError) -> Error {
+    Error::internal("a request to a hosted vault did not end").with_source(error)
+}

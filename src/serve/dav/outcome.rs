@@ -1,0 +1,133 @@
+//! Why a request was refused: the protocol's crate knows status codes, people need a sentence.
+
+use std::sync::{Mutex, PoisonError};
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Method, StatusCode, header},
+    response::Response,
+};
+use dav_server::fs::FsError;
+
+use crate::domain::{Code, Error};
+
+/// The first refusal of a request.
+#[derive(Debug, Default)]
+pub struct Outcome(Mutex<Option<(StatusCode, String)>>);
+
+impl Outcome {
+    /// Keeps the sentence, and gives what the protocol's crate understands.
+    pub fn refuse(&self, error: &Error) -> FsError {
+        let status = status(error);
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            tracing::error!(error = ?error, "a request to a hosted vault failed");
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_none() {
+            *kept = Some((status, sentence(error)));
+        }
+        match error.code {
+            Code::NotFound => FsError::NotFound,
+            Code::Conflict => FsError::Exists,
+            Code::Limit => FsError::InsufficientStorage,
+            Code::InvalidParams | Code::InvalidRequest => FsError::Forbidden,
+            _ => FsError::GeneralFailure,
+        }
+    }
+
+    /// A refusal that has no error of the library behind it.
+    pub fn refuse_with(&self, status: StatusCode, sentence: &str) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert_with(|| (status, sentence.to_owned()));
+    }
+
+    /// The answer with the sentence. What is not found is not explained: clients ask for much that
+    /// is not there.
+    pub fn explained(&self, response: Response, method: &Method) -> Response {
+        let status = response.status();
+        if !status.is_client_error() && !status.is_server_error() {
+            return response;
+        }
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match kept {
+            Some((StatusCode::NOT_FOUND, sentence)) => with_text(response, &sentence),
+            Some((better, sentence)) => {
+                let mut response = with_text(response, &sentence);
+                // The protocol's own codes for what it checked itself stay.
+                if !matches!(status, StatusCode::PRECONDITION_FAILED | StatusCode::LOCKED)
+                    && (status.is_server_error() || better != StatusCode::CONFLICT)
+                {
+                    *response.status_mut() = better;
+                }
+                response
+            }
+            None => match sentence_of(status, method) {
+                Some(sentence) => with_text(response, sentence),
+                None => response,
+            },
+        }
+    }
+}
+
+/// What a code of the protocol means to a person.
+fn sentence_of(status: StatusCode, method: &Method) -> Option<&'static str> {
+    Some(match status {
+        StatusCode::METHOD_NOT_ALLOWED if method == Method::GET => {
+            "this is a folder of a hosted vault, for WebDAV clients; the pages for people start at /"
+        }
+        StatusCode::PRECONDITION_FAILED => {
+            "the file is not what the request expects; nothing was changed. Read it again"
+        }
+        StatusCode::LOCKED => {
+            "somebody else holds a lock here; nothing was changed. It ends by itself after a while"
+        }
+        StatusCode::CONFLICT => "the folder above is not there; make it first",
+        StatusCode::BAD_GATEWAY => "the destination is outside of this vault; nothing was changed",
+        StatusCode::NOT_IMPLEMENTED if method.as_str() == "PROPFIND" => return None,
+        _ => return None,
+    })
+}
+
+fn with_text(response: Response, sentence: &str) -> Response {
+    let (mut parts, _) = response.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    parts.headers.insert(header::CONTENT_TYPE, kind);
+    Response::from_parts(parts, Body::from(format!("{sentence}\n")))
+}
+
+fn sentence(error: &Error) -> String {
+    match status(error) {
+        StatusCode::INTERNAL_SERVER_ERROR => {
+            "something went wrong here; nothing was changed, and the server's log says why"
+                .to_owned()
+        }
+        _ => error.plain().to_owned(),
+    }
+}
+
+/// The status of an error of the library.
+fn status(error: &Error) -> StatusCode {
+    match error.code {
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::Conflict => StatusCode::CONFLICT,
+        Code::Limit => StatusCode::INSUFFICIENT_STORAGE,
+        Code::InvalidParams | Code::InvalidRequest => StatusCode::FORBIDDEN,
+        Code::Storage | Code::Outside => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// An error as an answer.
+pub fn refused(error: &Error) -> Response {
+    let outcome = Outcome::default();
+    outcome.refuse(error);
+    plain(status(error), &sentence(error))
+}
+
+/// A sentence as an answer.
+pub fn plain(status: StatusCode, sentence: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    with_text(response, sentence)
+}
