@@ -34,6 +34,14 @@ enum What {
         /// A new file
         path: PathBuf,
     },
+    /// Every file of a hosted vault, byte for byte
+    Vault {
+        /// The vault
+        name: String,
+        /// A new folder
+        #[arg(value_name = "DIR")]
+        path: PathBuf,
+    },
     /// Your prompts as one JSONL or CSV file, or as a folder of Markdown files
     Prompts {
         /// A file that ends in `.jsonl` or `.csv`, or a folder
@@ -61,6 +69,11 @@ impl Export {
                 let exported = app.export_bookmarks(&path, &bar);
                 bar.finish();
                 ("bookmark", exported? as usize, Vec::new(), path)
+            }
+            What::Vault { name, path } => {
+                let exported = app.export_vault(&name, &path, &bar);
+                bar.finish();
+                ("file", exported?.files, Vec::new(), path)
             }
             What::Prompts { path, all } => {
                 let form = prompts::Form::of(&path)?;

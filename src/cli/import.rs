@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     app::App,
+    config,
     domain::{Error, Result, Timestamp},
     import::{ImportReport, Remarks},
     store::revisions::Actor,
@@ -21,7 +22,8 @@ use crate::{
 Examples:
   notewell import cards takeout.zip
   notewell import bookmarks bookmarks.html tweets.js saved.jsonl.gz
-  notewell import prompts library.csv")]
+  notewell import prompts library.csv
+  notewell import vault ~/notes --vault team")]
 pub struct Import {
     #[command(subcommand)]
     what: What,
@@ -44,6 +46,12 @@ enum What {
         #[arg(required = true, value_name = "FILE")]
         paths: Vec<PathBuf>,
     },
+    /// A folder of notes with its attachments, into the hosted vault that --vault names
+    Vault {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Prompts from CSV, JSONL or JSON (also with .gz), Markdown files or folders of them
     Prompts {
         /// Files or folders
@@ -54,6 +62,9 @@ enum What {
 
 impl Import {
     pub fn run(self, common: &Common) -> Result<()> {
+        if let What::Vault { folder } = &self.what {
+            return vault(folder, self.json, common);
+        }
         let app = common.open()?;
         let interrupt = Interrupt::listen()?;
         let bar = match &self.what {
@@ -68,6 +79,7 @@ impl Import {
                 app.import_bookmarks(paths, Timestamp::now(), &bar, &actor)
             }
             What::Prompts { paths } => app.import_prompts(paths, &bar, &actor),
+            What::Vault { .. } => return Err(Error::internal("a vault has a report of its own")),
         };
         bar.finish();
         let report = report?;
@@ -88,6 +100,42 @@ impl Import {
         }
         outcome(&report)
     }
+}
+
+/// Copies a folder into a hosted vault. Here `--vault` is its name, not a folder to read.
+fn vault(folder: &Path, as_json: bool, common: &Common) -> Result<()> {
+    let [name] = common.vaults.as_slice() else {
+        return Err(Error::invalid_params(
+            "name the hosted vault to fill: --vault NAME; `notewell vault create NAME` makes one",
+        ));
+    };
+    let name = name.to_string_lossy().into_owned();
+    let app = Common { vaults: Vec::new(), ..common.clone() }.open()?;
+    let interrupt = Interrupt::listen()?;
+    let bar = Bar::new().until(interrupt.clone());
+    let imported =
+        app.import_vault(&config::expand_home(folder), &name, &bar, &Actor::shell("import"));
+    bar.finish();
+    let imported = imported?;
+    if as_json {
+        out::json(&imported)?;
+    } else {
+        for (path, why) in imported.skipped.iter().take(MAX_NAMED) {
+            out::note(format_args!("skipped: `{path}` {why}"));
+        }
+        out::say(format_args!(
+            "{} added, {} updated, {} already there, {} skipped",
+            imported.added,
+            imported.updated,
+            imported.unchanged,
+            imported.skipped.len()
+        ));
+    }
+    if imported.stopped {
+        out::note("Stopped. What was imported so far is kept; the same command again goes on.");
+        std::process::exit(INTERRUPTED);
+    }
+    bring_up_to_date(&app, interrupt)
 }
 
 /// Indexes and embeds what was imported, with a bar, so that the next search finds it.

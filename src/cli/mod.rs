@@ -28,6 +28,7 @@ mod open;
 mod oss;
 mod out;
 mod prompt;
+mod push;
 mod read;
 mod results;
 mod search;
@@ -123,12 +124,14 @@ enum Command {
     Index(index::Index),
     /// Say what is in the library and how far its index is
     Status(status::Status),
-    /// Name the folders of notes
+    /// Name the folders of notes, and make vaults that live in the library
     Vault(vault::Vault),
     /// Bring in what you have elsewhere; a repeat adds nothing twice
     Import(import::Import),
     /// Write out what Notewell keeps
     Export(export::Export),
+    /// Bring a folder of notes to a hosted vault on a server
+    Push(push::Push),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
     /// Sum up what was saved in a period, against the period before
@@ -188,6 +191,7 @@ pub fn main() -> ExitCode {
         Command::Bench(command) => exit(command.run(&cli.common)),
         Command::Import(command) => exit(command.run(&cli.common)),
         Command::Export(command) => exit(command.run(&cli.common)),
+        Command::Push(command) => exit(command.run(&cli.common)),
         Command::Doctor(command) => exit(command.run(&cli.common)),
         Command::Trends(command) => exit(command.run(&cli.common)),
         Command::Recommend(command) => exit(command.run(&cli.common)),

@@ -33,8 +33,21 @@ enum Command {
         #[arg(long)]
         poll: bool,
     },
-    /// Stop reading a folder; its files stay where they are
-    Remove { name: String },
+    /// Make a vault that lives in the library itself: for authors who write over WebDAV, with
+    /// `notewell push`, or with the tools
+    Create {
+        name: String,
+        /// The user whose pages these are
+        #[arg(long, value_name = "USER")]
+        author: Option<String>,
+    },
+    /// Stop reading a vault; its files stay where they are
+    Remove {
+        name: String,
+        /// Delete the files of a hosted vault, too
+        #[arg(long)]
+        delete_files: bool,
+    },
     /// Look at every folder again, or at one
     Rescan {
         /// The vault [default: all]
@@ -68,18 +81,41 @@ impl Vault {
                 let vault = app.sources.add_vault(&folder, name.as_deref(), poll)?;
                 out::say(format_args!("{}\t{}", vault.name, vault.location));
             }
-            Command::Remove { name } => {
-                if !app.store.pages.remove_vault(&name)? {
-                    return Err(unknown(&name));
+            Command::Create { name, author } => {
+                let vault = app.create_vault(&name, author.as_deref())?;
+                out::say(format_args!("{}\t{}", vault.name, vault.location));
+                let usage = app.store.hosted.usage(&vault.name)?;
+                if usage.files > 0 {
+                    let files = out::count(usage.files, "file or folder");
+                    out::note(format_args!("It has {files} from before it was removed."));
                 }
-                out::say(format_args!(
-                    "`{name}` is not read any more; its files were not touched."
-                ));
             }
+            Command::Remove { name, delete_files } => remove(&app, &name, delete_files)?,
             Command::Rescan { name, accept_empty } => rescan(&app, name, accept_empty)?,
         }
         Ok(())
     }
+}
+
+fn remove(app: &App, name: &str, delete_files: bool) -> Result<()> {
+    let vault = app.sources.vault(name)?.ok_or_else(|| unknown(name))?;
+    if delete_files && !vault.is_hosted() {
+        return Err(Error::invalid_params(format!(
+            "`{name}` is a folder, whose files are never deleted from here; leave out --delete-files"
+        )));
+    }
+    app.store.pages.remove_vault(name)?;
+    if delete_files {
+        app.store.hosted.delete_files(name)?;
+        out::say(format_args!("`{name}` and its files are deleted."));
+    } else if vault.is_hosted() {
+        out::say(format_args!(
+            "`{name}` is not read any more; its files are kept, and `notewell vault create {name}` brings them back."
+        ));
+    } else {
+        out::say(format_args!("`{name}` is not read any more; its files were not touched."));
+    }
+    Ok(())
 }
 
 fn rescan(app: &App, name: Option<String>, accept_empty: bool) -> Result<()> {

@@ -25,6 +25,11 @@ pub fn stripe_webhook_secret(stripe: &Stripe) -> Result<Option<String>> {
     secret("NOTEWELL_STRIPE_WEBHOOK_SECRET", &stripe.webhook_secret_file)
 }
 
+/// The token of `notewell push`.
+pub fn push_token() -> Option<String> {
+    env_text("NOTEWELL_TOKEN")
+}
+
 /// A secret from the environment or from a file that only its owner can read.
 fn secret(name: &str, file: &Path) -> Result<Option<String>> {
     if let Some(key) = env_text(name) {

@@ -76,6 +76,13 @@ pub enum FileStep {
     Copy { from: VaultPath, to: VaultPath },
 }
 
+impl FileStep {
+    /// Whether a vault may hold more after it.
+    pub(super) fn grows(&self) -> bool {
+        matches!(self, Self::Put { .. } | Self::Folder { .. } | Self::Copy { .. })
+    }
+}
+
 /// How much a hosted vault may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostedLimits {
@@ -83,6 +90,12 @@ pub struct HostedLimits {
     pub files: u64,
     /// Bytes of all files.
     pub bytes: u64,
+}
+
+impl HostedLimits {
+    pub(super) fn allow(self, usage: HostedUsage) -> bool {
+        usage.files <= self.files && usage.bytes <= self.bytes
+    }
 }
 
 /// How much a hosted vault holds.
@@ -152,12 +165,7 @@ pub trait Hosted: Send + Sync {
     fn has_properties(&self, vault: &str) -> Result<bool>;
 
     /// Sets properties (`true`) and removes others, all or nothing.
-    fn set_properties(
-        &self,
-        vault: &str,
-        path: &str,
-        changes: &[(Property, bool)],
-    ) -> Result<()>;
+    fn set_properties(&self, vault: &str, path: &str, changes: &[(Property, bool)]) -> Result<()>;
 
     /// Deletes every file of a vault.
     fn delete_files(&self, vault: &str) -> Result<()>;
@@ -179,9 +187,9 @@ pub(super) fn range_below(folder: &str) -> (String, String) {
 
 /// Why a step was not taken.
 pub(super) mod refusal {
-    use crate::domain::Error;
+    use crate::domain::{Error, Result};
 
-    use super::{HostedLimits, HostedUsage};
+    use super::{Expected, HostedFile, HostedLimits, HostedUsage};
 
     pub fn changed(path: &str) -> Error {
         Error::conflict(format!(
@@ -205,6 +213,22 @@ pub(super) mod refusal {
 
     pub fn is_a_folder(path: &str) -> Error {
         Error::invalid_params(format!("`{path}` is a folder; nothing was changed"))
+    }
+
+    pub fn into_itself(path: &str) -> Error {
+        Error::invalid_params(format!("`{path}` cannot move into itself; nothing was changed"))
+    }
+
+    /// Refuses a file that is not what its writer expects.
+    pub fn check(path: &str, file: Option<&HostedFile>, expected: Expected) -> Result<()> {
+        let hash = file.map(|file| file.hash);
+        match expected {
+            Expected::Any => Ok(()),
+            Expected::Absent if hash.is_none() => Ok(()),
+            Expected::Content(content) if hash == Some(Some(content)) => Ok(()),
+            Expected::Absent => Err(exists(path)),
+            Expected::Content(_) => Err(changed(path)),
+        }
     }
 
     pub fn full(vault: &str, usage: HostedUsage, limits: HostedLimits) -> Error {

@@ -135,8 +135,7 @@ impl App {
             let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else { continue };
             let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let shown = relative.to_string_lossy().replace('\\', "/");
-            let mut skip =
-                |why: &str| imported.skipped.push((shown.clone(), why.to_owned()));
+            let mut skip = |why: &str| imported.skipped.push((shown.clone(), why.to_owned()));
             if !kind.is_file() {
                 skip("is not a regular file");
                 continue;

@@ -3,7 +3,7 @@
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderValue, header},
+    http::{HeaderValue, StatusCode, header},
     middleware::Next,
     response::Response,
 };
@@ -51,7 +51,7 @@ fn basic(request: &Request) -> Option<String> {
 }
 
 fn challenged(mut response: Response) -> Response {
-    if response.status() == axum::http::StatusCode::UNAUTHORIZED {
+    if response.status() == StatusCode::UNAUTHORIZED {
         let headers = response.headers_mut();
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
         headers.append(

@@ -300,7 +300,8 @@ impl DavFileSystem for VaultFiles {
     ) -> FsFuture<'a, Vec<(StatusCode, DavProp)>> {
         Box::pin(async move {
             let path = self.inner_path(path)?;
-            let size: usize = patch.iter().filter_map(|(_, prop)| prop.xml.as_ref()).map(Vec::len).sum();
+            let size: usize =
+                patch.iter().filter_map(|(_, prop)| prop.xml.as_ref()).map(Vec::len).sum();
             if size > MAX_PROPERTIES {
                 return Err(FsError::InsufficientStorage);
             }
@@ -311,11 +312,7 @@ impl DavFileSystem for VaultFiles {
         })
     }
 
-    fn get_props<'a>(
-        &'a self,
-        path: &'a DavPath,
-        do_content: bool,
-    ) -> FsFuture<'a, Vec<DavProp>> {
+    fn get_props<'a>(&'a self, path: &'a DavPath, do_content: bool) -> FsFuture<'a, Vec<DavProp>> {
         Box::pin(async move {
             let path = self.inner_path(path)?;
             let found = self.ask(move |vault| vault.properties(&path)).await?;
@@ -334,14 +331,15 @@ impl DavFileSystem for VaultFiles {
             let path = self.inner_path(path)?;
             let found = self.ask(move |vault| vault.properties(&path)).await?;
             let wanted = property(&prop);
-            let is_it = |one: &Property| one.name == wanted.name && one.namespace == wanted.namespace;
+            let is_it =
+                |one: &Property| one.name == wanted.name && one.namespace == wanted.namespace;
             found.into_iter().find(is_it).map(|one| one.xml).ok_or(FsError::NotFound)
         })
     }
 
     fn get_quota(&'_ self) -> FsFuture<'_, (u64, Option<u64>)> {
         Box::pin(async move {
-            let (usage, limit) = self.ask(HostedVault::usage).await?;
+            let (usage, limit) = self.ask(|vault| vault.usage()).await?;
             Ok((usage.bytes, Some(limit.max(usage.bytes))))
         })
     }

@@ -100,7 +100,13 @@ impl VaultLocks {
         Ok(wanted)
     }
 
-    fn allows(&self, path: &str, who: Option<&str>, deep: bool, tokens: &[String]) -> Result<(), DavLock> {
+    fn allows(
+        &self,
+        path: &str,
+        who: Option<&str>,
+        deep: bool,
+        tokens: &[String],
+    ) -> Result<(), DavLock> {
         let held = self.live();
         let is_own = |known: &&Held| {
             tokens.contains(&known.lock.token) && known.lock.principal.as_deref() == who

@@ -87,7 +87,7 @@ impl Hosted for Sqlite {
         let id = self.refusable(|tx| {
             let mut grows = false;
             for step in write.steps {
-                grows |= matches!(step, FileStep::Put { .. } | FileStep::Folder { .. } | FileStep::Copy { .. });
+                grows |= step.grows();
                 take(tx, write.vault, step)?;
             }
             if grows {
@@ -212,7 +212,7 @@ fn put(
     expected: Expected,
 ) -> std::result::Result<(), Stop> {
     let known = find(tx, vault, path)?;
-    check(path, known.as_ref().map(|(_, file)| file), expected)?;
+    refusal::check(path, known.as_ref().map(|(_, file)| file), expected)?;
     let size = bytes.len() as i64;
     let id = match known {
         Some((_, file)) if file.is_folder() => return Err(refusal::is_a_folder(path).into()),
@@ -286,7 +286,7 @@ fn remove(
     expected: Expected,
 ) -> std::result::Result<(), Stop> {
     let (id, file) = find(tx, vault, path)?.ok_or_else(|| refusal::absent(path))?;
-    check(path, Some(&file), expected)?;
+    refusal::check(path, Some(&file), expected)?;
     let (from, to) = range_below(path);
     let (files, bytes): (i64, i64) = tx
         .prepare_cached(
@@ -308,20 +308,19 @@ fn rename(
     expected: Expected,
 ) -> std::result::Result<(), Stop> {
     let (id, file) = find(tx, vault, from)?.ok_or_else(|| refusal::absent(from))?;
-    check(from, Some(&file), expected)?;
+    refusal::check(from, Some(&file), expected)?;
     if find(tx, vault, to)?.is_some() {
         return Err(refusal::exists(to).into());
     }
     if to.strip_prefix(from).is_some_and(|rest| rest.starts_with('/')) {
-        return Err(Error::invalid_params(format!(
-            "`{from}` cannot move into itself; nothing was changed"
-        ))
-        .into());
+        return Err(refusal::into_itself(from).into());
     }
     make_folders(tx, vault, folder_of(to))?;
     let now = Timestamp::now().0;
-    tx.prepare_cached("UPDATE hosted_files SET path = ?2, folder = ?3, changed = ?4 WHERE id = ?1")?
-        .execute(params![id, to, folder_of(to), now])?;
+    tx.prepare_cached(
+        "UPDATE hosted_files SET path = ?2, folder = ?3, changed = ?4 WHERE id = ?1",
+    )?
+    .execute(params![id, to, folder_of(to), now])?;
     let (first, last) = range_below(from);
     tx.prepare_cached(
         "UPDATE hosted_files SET path = ?4 || substr(path, ?5), folder = ?4 || substr(folder, ?5),
@@ -332,12 +331,7 @@ fn rename(
     Ok(())
 }
 
-fn copy(
-    tx: &Transaction<'_>,
-    vault: &str,
-    from: &str,
-    to: &str,
-) -> std::result::Result<(), Stop> {
+fn copy(tx: &Transaction<'_>, vault: &str, from: &str, to: &str) -> std::result::Result<(), Stop> {
     let (id, source) = find(tx, vault, from)?.ok_or_else(|| refusal::absent(from))?;
     if source.is_folder() {
         return Err(refusal::is_a_folder(from).into());
@@ -356,25 +350,6 @@ fn copy(
     Ok(())
 }
 
-/// Whether a file is what its writer expects.
-fn check(
-    path: &str,
-    file: Option<&HostedFile>,
-    expected: Expected,
-) -> std::result::Result<(), Stop> {
-    let hash = file.map(|file| file.hash);
-    let is_expected = match expected {
-        Expected::Any => true,
-        Expected::Absent => hash.is_none(),
-        Expected::Content(content) => hash == Some(Some(content)),
-    };
-    match (is_expected, expected) {
-        (true, _) => Ok(()),
-        (false, Expected::Absent) => Err(refusal::exists(path).into()),
-        (false, _) => Err(refusal::changed(path).into()),
-    }
-}
-
 /// Refuses what does not fit, after the oldest files of the trash made room.
 fn make_room(
     tx: &Transaction<'_>,
@@ -383,7 +358,7 @@ fn make_room(
 ) -> std::result::Result<(), Stop> {
     loop {
         let usage = usage(tx, vault)?;
-        if usage.files <= limits.files && usage.bytes <= limits.bytes {
+        if limits.allow(usage) {
             return Ok(());
         }
         let (from, to) = range_below(TRASH);
