@@ -117,7 +117,12 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
             Ok(Store {
                 items: database.clone(),
                 pages: database.clone(),
-                texts: Arc::new(FolderTexts::new(database.clone(), limits.text_bytes)),
+                texts: Arc::new(VaultTexts::new(
+                    database.clone(),
+                    database.clone(),
+                    limits.text_bytes,
+                )),
+                hosted: database.clone(),
                 users: database.clone(),
                 sessions: database.clone(),
                 audit: database.clone(),

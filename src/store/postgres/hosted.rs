@@ -376,11 +376,7 @@ fn count(tx: &mut Transaction<'_>, vault: &str, files: i64, bytes: i64) -> Resul
     Ok(())
 }
 
-fn find(
-    db: &mut Connection,
-    vault: &str,
-    path: &str,
-) -> Result<Option<(i64, HostedFile)>, Fault> {
+fn find(db: &mut Connection, vault: &str, path: &str) -> Result<Option<(i64, HostedFile)>, Fault> {
     let row = db.query_opt(
         &format!("SELECT f.id, {FILE} FROM hosted_files f WHERE f.vault = $1 AND f.path = $2"),
         &[&vault, &path],

@@ -13,6 +13,7 @@ mod cards;
 mod connection;
 mod counts;
 mod fault;
+mod hosted;
 mod items;
 mod ledger;
 mod oauth;

@@ -1,0 +1,353 @@
+//! Hosted vaults over WebDAV, as sync clients and file managers use them.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::json;
+
+use crate::{
+    hosted::{command, hosted, run, say, serve, token},
+    support::{Answer, Home, Server, put, until},
+};
+
+/// A client with one token.
+struct Dav<'a> {
+    server: &'a Server,
+    authorization: String,
+    vault: &'a str,
+}
+
+impl<'a> Dav<'a> {
+    fn new(server: &'a Server, token: &str, vault: &'a str) -> Self {
+        let basic = STANDARD.encode(format!("anybody:{token}"));
+        Self { server, authorization: format!("Basic {basic}"), vault }
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let address = format!("/_system/dav/{}/{path}", self.vault);
+        let mut all = vec![("Authorization", self.authorization.as_str())];
+        all.extend(headers);
+        self.server.send(method, &address, &all, body)
+    }
+
+    fn put(&self, path: &str, text: &str) -> Answer {
+        self.send("PUT", path, &[], text.as_bytes())
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    fn destination(&self, path: &str) -> String {
+        format!("http://{}/_system/dav/{}/{path}", self.server.address, self.vault)
+    }
+}
+
+fn encoded(path: &str) -> String {
+    path.split('/')
+        .map(|part| {
+            percent_encoding::utf8_percent_encode(part, percent_encoding::NON_ALPHANUMERIC)
+                .to_string()
+        })
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+fn finds(server: &Server, token: &str, query: &str) -> Vec<String> {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "search", "arguments": {"query": query}}});
+    let answer = server.post_as(token, &request.to_string()).json();
+    let results = answer["result"]["structuredContent"]["results"].as_array().cloned();
+    let title = |found: &serde_json::Value| found["title"].as_str().unwrap().to_owned();
+    results.unwrap_or_default().iter().map(title).collect()
+}
+
+#[test]
+fn notes_that_are_put_are_found_and_come_back_as_they_were() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    assert_eq!(dav.send("MKCOL", "notes", &[], b"").status, 201);
+    for (path, text, word) in [
+        ("notes/Roast.md", "# Roast\r\n\r\nZanzibarine.\r\n", "zanzibarine"),
+        ("notes/Обжарка.md", "# Обжарка\n\nЗанзибарин.\n", "занзибарин"),
+        ("notes/焙煎.md", "# 焙煎\n\n座安士豆。\n", "座安士豆"),
+    ] {
+        let path = encoded(path);
+        let made = dav.put(&path, text);
+        assert_eq!(made.status, 201, "{}", made.body);
+        let answer = dav.get(&path);
+        assert_eq!((answer.status, answer.body.as_str()), (200, text));
+        assert_eq!(answer.headers["etag"], made.headers["etag"]);
+        assert!(!answer.headers["etag"].starts_with("W/"));
+        assert_eq!(finds(&server, &owner, word).len(), 1, "{word}");
+    }
+    // A file that was made is one change of the history, and so are those that follow at once.
+    let history = say(&home, &["history", "--json"]);
+    assert_eq!(history.matches("\"id\"").count().max(1), 1, "{history}");
+}
+
+#[test]
+fn an_etag_protects_what_somebody_else_wrote() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    let first = dav.put("a.md", "one\n").headers["etag"].clone();
+    assert_eq!(dav.send("PUT", "a.md", &[("If-None-Match", "*")], b"x").status, 412);
+    let second = dav.send("PUT", "a.md", &[("If-Match", &first)], b"two\n");
+    assert_eq!(second.status, 204);
+    let stale = dav.send("PUT", "a.md", &[("If-Match", &first)], b"three\n");
+    assert!(stale.status == 412 && stale.body.contains("nothing was changed"), "{}", stale.body);
+    assert_eq!(dav.get("a.md").body, "two\n");
+    assert_eq!(dav.send("DELETE", "a.md", &[("If-Match", &first)], b"").status, 412);
+    // Equal content has an equal etag, and writing it again changes nothing.
+    assert_eq!(dav.put("b.md", "two\n").headers["etag"], second.headers["etag"]);
+    let before = say(&home, &["history", "--json"]);
+    assert_eq!(dav.put("b.md", "two\n").status, 204);
+    assert_eq!(say(&home, &["history", "--json"]), before);
+}
+
+#[test]
+fn what_is_deleted_goes_to_the_trash_and_comes_back_with_undo() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.put("gone.md", "# Gone\n\nquicksilvery\n");
+    dav.put("pic.png", "PNG");
+    assert_eq!(dav.send("DELETE", "gone.md", &[], b"").status, 204);
+    assert_eq!(dav.send("DELETE", "pic.png", &[], b"").status, 204);
+    assert_eq!(dav.get("gone.md").status, 404);
+    assert!(finds(&server, &owner, "quicksilvery").is_empty());
+    assert_eq!(dav.get(".trash/pic.png").body, "PNG");
+    let listing = dav.send("PROPFIND", "", &[("Depth", "1")], b"").body;
+    assert!(!listing.contains(".trash"), "sync clients do not see the trash: {listing}");
+    say(&home, &["undo"]);
+    assert_eq!(dav.get("gone.md").body, "# Gone\n\nquicksilvery\n");
+    assert_eq!(finds(&server, &owner, "quicksilvery"), ["Gone"]);
+    // What replaces an attachment leaves the old one in the trash.
+    dav.put("map.pdf", "old");
+    dav.put("map.pdf", "new");
+    assert_eq!(
+        (dav.get("map.pdf").body, dav.get(".trash/map.pdf").body),
+        ("new".into(), "old".into())
+    );
+}
+
+#[test]
+fn files_and_folders_move_and_copy_inside_the_vault() {
+    let home = hosted("team");
+    say(&home, &["vault", "create", "other"]);
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.send("MKCOL", "a", &[], b"");
+    dav.put("a/n.md", "# N\n\nhalcyonic\n");
+    dav.put("a/p.png", "PNG");
+    let to = dav.destination("b");
+    assert_eq!(dav.send("MOVE", "a", &[("Destination", &to)], b"").status, 201);
+    assert_eq!((dav.get("a/n.md").status, dav.get("b/p.png").body), (404, "PNG".into()));
+    assert_eq!(finds(&server, &owner, "halcyonic"), ["N"]);
+    let to = dav.destination("c.md");
+    assert_eq!(dav.send("COPY", "b/n.md", &[("Destination", &to)], b"").status, 201);
+    assert_eq!(finds(&server, &owner, "halcyonic").len(), 2);
+    let (from, to) = ("c.md", dav.destination("b/n.md"));
+    assert_eq!(
+        dav.send("MOVE", from, &[("Destination", &to), ("Overwrite", "F")], b"").status,
+        412
+    );
+    let outside = to.replace("/team/", "/other/");
+    let refused = dav.send("MOVE", from, &[("Destination", &outside)], b"");
+    assert!(refused.status == 502 && refused.body.contains("outside"), "{}", refused.body);
+    assert_eq!(dav.put("missing/n.md", "x").status, 409);
+}
+
+#[test]
+fn nothing_leads_out_of_the_vault() {
+    let home = hosted("team");
+    put(&home.dir.path().join("secret.md"), "secret");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    for path in [
+        "../secret.md",
+        "%2e%2e/%2e%2e/secret.md",
+        "a/..%2f..%2fsecret.md",
+        "..%5csecret.md",
+        "a%00b.md",
+        "a%0ab.md",
+        "c%3a%5cx.md",
+        "%ff%fe.md",
+    ] {
+        for method in ["GET", "PUT", "MKCOL", "DELETE", "PROPFIND"] {
+            let answer = dav.send(method, path, &[("Depth", "0")], b"");
+            assert!(answer.status >= 400, "{method} {path}: {}", answer.status);
+            assert!(!answer.body.contains("secret\n"), "{method} {path}");
+        }
+    }
+    assert!(!home.dir.path().join("data/secret.md").exists());
+    let endless = dav.send("PROPFIND", "", &[("Depth", "infinity")], b"");
+    assert!(endless.status >= 400, "{}", endless.status);
+}
+
+#[test]
+fn a_token_is_asked_for_and_opens_only_its_part() {
+    let home = hosted("team");
+    say(&home, &["vault", "create", "private"]);
+    let mut library = command(&home, &["vault", "add"]);
+    assert!(library.arg(home.vault()).status().unwrap().success());
+    say(&home, &["user", "add", "ann"]);
+    say(&home, &["grant", "add", "ann", "--folder", "team/shared", "--write"]);
+    let out = say(&home, &["token", "create", "--user", "ann", "--scope", "read,write"]);
+    let ann = out.split_whitespace().last().unwrap().to_owned();
+    let out = say(&home, &["token", "create", "--user", "ann", "--scope", "read"]);
+    let reader = out.split_whitespace().last().unwrap().to_owned();
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    for folder in ["shared", "board"] {
+        dav.send("MKCOL", folder, &[], b"");
+        dav.put(&format!("{folder}/n.md"), "# N\n");
+        dav.put(&format!("{folder}/p.png"), "PNG");
+    }
+    let answer = server.get("/_system/dav/team/shared/n.md", &[]);
+    assert_eq!(answer.status, 401);
+    let wrong = Dav::new(&server, "nw_wrong", "team");
+    assert_eq!(wrong.get("shared/n.md").status, 401);
+    let bearer = format!("Bearer {ann}");
+    let bearer = [("Authorization", bearer.as_str())];
+    assert_eq!(server.get("/_system/dav/team/shared/n.md", &bearer).status, 200);
+    let ann = Dav::new(&server, &ann, "team");
+    assert_eq!((ann.get("shared/n.md").status, ann.get("shared/p.png").status), (200, 200));
+    assert_eq!((ann.get("board/n.md").status, ann.get("board/p.png").status), (404, 404));
+    let listing = ann.send("PROPFIND", "", &[("Depth", "1")], b"").body;
+    assert!(listing.contains("shared") && !listing.contains("board"), "{listing}");
+    assert_eq!(ann.put("shared/new.md", "# New\n").status, 201);
+    for (path, text) in [
+        ("board/n.md", "x"),
+        ("board/new.png", "x"),
+        ("top.md", "x"),
+        ("shared/tool.md", "---\nmcp_method: tool\n---\nDo it.\n"),
+        ("shared/peek.md", "![](../board/p.png)\n"),
+    ] {
+        let answer = ann.put(path, text);
+        assert!((400..500).contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+    }
+    let to = ann.destination("shared/taken.md");
+    assert_eq!(ann.send("MOVE", "board/n.md", &[("Destination", &to)], b"").status, 404);
+    let reader = Dav::new(&server, &reader, "team");
+    assert_eq!(reader.get("shared/n.md").status, 200);
+    let refused = reader.put("shared/n.md", "x");
+    assert!(
+        refused.status == 403 && refused.body.contains("you may not write"),
+        "{}",
+        refused.body
+    );
+    // Another vault is as unknown as one that is not there.
+    let (hidden, absent) = (
+        Dav::new(&server, ann.authorization.as_str(), "private"),
+        Dav::new(&server, ann.authorization.as_str(), "absent"),
+    );
+    for vault in [&hidden, &absent] {
+        let address = format!("/_system/dav/{}/", vault.vault);
+        let answer =
+            server.send("PROPFIND", &address, &[("Authorization", &ann.authorization)], b"");
+        assert_eq!(answer.status, 404);
+    }
+    // A folder of the server is not served.
+    let folder = Dav::new(&server, &owner, "vault").get("x.md");
+    assert!(folder.status == 403 && folder.body.contains("only hosted vaults"), "{}", folder.body);
+}
+
+#[test]
+fn a_vault_cannot_fill_the_disk() {
+    let home = hosted("team");
+    let config = home.dir.path().join("limits.toml");
+    put(&config, "[hosted]\nvault_bytes = 1000\nfile_bytes = 600\nfiles = 5\n");
+    let owner = token(&home, "owner");
+    let mut serving = command(&home, &["serve", "--listen", "127.0.0.1:0"]);
+    let server = Server::start({
+        serving.arg("--config").arg(&config);
+        serving
+    });
+    let dav = Dav::new(&server, &owner, "team");
+    let large = dav.put("a.md", &"x".repeat(601));
+    assert!(large.status == 413 && large.body.contains("hosted.file_bytes"), "{}", large.body);
+    assert_eq!(dav.put("a.bin", &"x".repeat(500)).status, 201);
+    let full = dav.put("b.bin", &"x".repeat(501));
+    assert!(full.status == 507 && full.body.contains("hosted.vault_bytes"), "{}", full.body);
+    assert_eq!(dav.get("b.bin").status, 404);
+    // The trash makes room.
+    assert_eq!(dav.send("DELETE", "a.bin", &[], b"").status, 204);
+    assert_eq!(dav.put("b.bin", &"x".repeat(600)).status, 201);
+    for name in ["1", "2", "3"] {
+        dav.send("MKCOL", name, &[], b"");
+    }
+    let many = dav.send("MKCOL", "4", &[], b"");
+    assert!(
+        many.status == 507 && many.body.contains("hosted.files"),
+        "{} {}",
+        many.status,
+        many.body
+    );
+}
+
+#[test]
+fn a_lock_holds_between_requests_and_ends_by_itself() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.put("a.md", "one\n");
+    let body = br#"<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype><D:owner>me</D:owner></D:lockinfo>"#;
+    let lock = dav.send("LOCK", "a.md", &[("Timeout", "Second-600")], body);
+    assert_eq!(lock.status, 200, "{}", lock.body);
+    let held = lock.headers["lock-token"].clone();
+    let refused = dav.put("a.md", "two\n");
+    assert!(refused.status == 423 && refused.body.contains("lock"), "{}", refused.body);
+    assert_eq!(dav.send("PUT", "a.md", &[("If", &format!("({held})"))], b"two\n").status, 204);
+    assert_eq!(dav.send("UNLOCK", "a.md", &[("Lock-Token", &held)], b"").status, 204);
+    assert_eq!(dav.put("a.md", "three\n").status, 204);
+    let lock = dav.send("LOCK", "a.md", &[("Timeout", "Second-1")], body);
+    assert_eq!(lock.status, 200);
+    until("the lock's end", || dav.put("a.md", "four\n").status == 204);
+}
+
+#[test]
+fn hidden_files_are_kept_and_never_shown() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.send("MKCOL", ".obsidian", &[], b"");
+    assert_eq!(dav.put(".obsidian/notes.md", "# Hidden\n\nkumquatish\n").status, 201);
+    assert_eq!(dav.get(".obsidian/notes.md").status, 200);
+    assert!(finds(&server, &owner, "kumquatish").is_empty());
+    let (_, out, _) = run(&home, &["search", "kumquatish"]);
+    assert!(!out.contains("Hidden"), "{out}");
+    let listing = dav.send("PROPFIND", "", &[("Depth", "1")], b"").body;
+    assert!(listing.contains(".obsidian"), "sync clients keep settings: {listing}");
+}
+
+#[test]
+fn two_clients_write_at_once_and_nothing_is_lost() {
+    let home: Home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let (server, owner) = (&server, &owner);
+            scope.spawn(move || {
+                let dav = Dav::new(server, owner, "team");
+                for number in 0..10 {
+                    let path = format!("w{writer}-{number}.md");
+                    assert_eq!(dav.put(&path, &format!("# W{writer} {number}\n")).status, 201);
+                }
+            });
+        }
+    });
+    let dav = Dav::new(&server, &owner, "team");
+    let listing = dav.send("PROPFIND", "", &[("Depth", "1")], b"").body;
+    assert_eq!(listing.matches(".md</").count(), 40, "{listing}");
+    assert!(say(&home, &["vault", "rescan"]).contains("0 new, 0 changed, 0 gone"));
+}
