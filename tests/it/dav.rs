@@ -1,7 +1,7 @@
 //! Hosted vaults over WebDAV, as sync clients and file managers use them.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     hosted::{command, hosted, run, say, serve, token},
@@ -56,7 +56,7 @@ fn finds(server: &Server, token: &str, query: &str) -> Vec<String> {
         "params": {"name": "search", "arguments": {"query": query}}});
     let answer = server.post_as(token, &request.to_string()).json();
     let results = answer["result"]["structuredContent"]["results"].as_array().cloned();
-    let title = |found: &serde_json::Value| found["title"].as_str().unwrap().to_owned();
+    let title = |found: &Value| found["title"].as_str().unwrap().to_owned();
     results.unwrap_or_default().iter().map(title).collect()
 }
 
@@ -82,8 +82,8 @@ fn notes_that_are_put_are_found_and_come_back_as_they_were() {
         assert_eq!(finds(&server, &owner, word).len(), 1, "{word}");
     }
     // A file that was made is one change of the history, and so are those that follow at once.
-    let history = say(&home, &["history", "--json"]);
-    assert_eq!(history.matches("\"id\"").count().max(1), 1, "{history}");
+    let history: Value = serde_json::from_str(&say(&home, &["history", "--json"])).unwrap();
+    assert_eq!(history["changes"].as_array().unwrap().len(), 1, "{history}");
 }
 
 #[test]
@@ -244,12 +244,8 @@ fn a_token_is_asked_for_and_opens_only_its_part() {
         refused.body
     );
     // Another vault is as unknown as one that is not there.
-    let (hidden, absent) = (
-        Dav::new(&server, ann.authorization.as_str(), "private"),
-        Dav::new(&server, ann.authorization.as_str(), "absent"),
-    );
-    for vault in [&hidden, &absent] {
-        let address = format!("/_system/dav/{}/", vault.vault);
+    for vault in ["private", "absent"] {
+        let address = format!("/_system/dav/{vault}/");
         let answer =
             server.send("PROPFIND", &address, &[("Authorization", &ann.authorization)], b"");
         assert_eq!(answer.status, 404);

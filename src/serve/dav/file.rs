@@ -98,7 +98,8 @@ impl DavFile for OpenFile {
     }
 
     fn write_buf(&'_ mut self, mut buf: Box<dyn Buf + Send>) -> FsFuture<'_, ()> {
-        let data = buf.copy_to_bytes(buf.remaining());
+        let size = buf.remaining();
+        let data = buf.copy_to_bytes(size);
         Box::pin(std::future::ready(self.write(&data)))
     }
 

@@ -79,7 +79,7 @@ impl VaultLocks {
         held
     }
 
-    fn try_lock(&self, wanted: DavLock) -> Result<DavLock, DavLock> {
+    fn try_lock(&self, wanted: DavLock) -> Result<DavLock, Box<DavLock>> {
         let path = normal(&wanted.path);
         let mut held = self.live();
         let conflict = held.iter().find(|known| {
@@ -87,14 +87,14 @@ impl VaultLocks {
             touches && !(wanted.shared && known.lock.shared)
         });
         if let Some(conflict) = conflict {
-            return Err(conflict.lock.clone());
+            return Err(Box::new(conflict.lock.clone()));
         }
         if held.len() >= MAX_LOCKS {
             self.outcome.refuse_with(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "this vault has as many locks as it may have; they end by themselves",
             );
-            return Err(wanted);
+            return Err(Box::new(wanted));
         }
         held.push(Held { path, lock: wanted.clone() });
         Ok(wanted)
@@ -106,7 +106,7 @@ impl VaultLocks {
         who: Option<&str>,
         deep: bool,
         tokens: &[String],
-    ) -> Result<(), DavLock> {
+    ) -> Result<(), Box<DavLock>> {
         let held = self.live();
         let is_own = |known: &&Held| {
             tokens.contains(&known.lock.token) && known.lock.principal.as_deref() == who
@@ -114,13 +114,13 @@ impl VaultLocks {
         let above: Vec<&Held> = held.iter().filter(|known| known.covers(path)).collect();
         // Of several shared locks, one suffices.
         if let Some(first) = above.first()
-            && !above.iter().any(|known| is_own(&known))
+            && !above.iter().any(is_own)
         {
-            return Err(first.lock.clone());
+            return Err(Box::new(first.lock.clone()));
         }
-        let below = held.iter().filter(|known| deep && is_below(&known.path, path));
-        match below.filter(|known| !is_own(known)).next() {
-            Some(foreign) => Err(foreign.lock.clone()),
+        let mut below = held.iter().filter(|known| deep && is_below(&known.path, path));
+        match below.find(|known| !is_own(known)) {
+            Some(foreign) => Err(Box::new(foreign.lock.clone())),
             None => Ok(()),
         }
     }
@@ -166,7 +166,10 @@ impl DavLockSystem for VaultLocks {
             shared,
             deep,
         };
-        let locked = if is_random { self.try_lock(wanted) } else { Err(wanted) };
+        let locked = match is_random {
+            true => self.try_lock(wanted).map_err(|conflict| *conflict),
+            false => Err(wanted),
+        };
         Box::pin(ready(locked))
     }
 
@@ -203,7 +206,8 @@ impl DavLockSystem for VaultLocks {
         deep: bool,
         submitted_tokens: &[String],
     ) -> LsFuture<'_, Result<(), DavLock>> {
-        Box::pin(ready(self.allows(&normal(path), principal, deep, submitted_tokens)))
+        let allowed = self.allows(&normal(path), principal, deep, submitted_tokens);
+        Box::pin(ready(allowed.map_err(|conflict| *conflict)))
     }
 
     fn discover(&'_ self, path: &DavPath) -> LsFuture<'_, Vec<DavLock>> {

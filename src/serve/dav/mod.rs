@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
 };
 use bytes::Bytes;
@@ -38,7 +38,7 @@ pub(super) const ROOT: &str = "/_system/dav/";
 
 /// How nextCloud's clients, rclone among them, send the time of a file, and how they learn that it
 /// was kept.
-const MTIME: HeaderName = HeaderName::from_static("x-oc-mtime");
+const MTIME: &str = "x-oc-mtime";
 
 /// Answers one request.
 pub(super) async fn serve(State(site): State<Site>, request: Request) -> Response {
@@ -82,7 +82,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         Err(response) => return response,
     };
     let principal = link.rights.actor("webdav").who;
-    let handler: DavHandler = DavHandler::builder()
+    let handler = DavHandler::<()>::builder()
         .strip_prefix(format!("{ROOT}{decoded}"))
         .filesystem(Box::new(files))
         .locksystem(Box::new(site.locks.of_vault(name.as_str(), &outcome)))
@@ -90,7 +90,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         .autoindex(false)
         .read_buf_size(64 << 10)
         .build_handler();
-    let has_mtime = parts.headers.contains_key(&MTIME) && parts.method == Method::PUT;
+    let has_mtime = parts.headers.contains_key(MTIME) && parts.method == Method::PUT;
     let method = parts.method.clone();
     let request = Request::from_parts(parts, Full::<Bytes>::new(read.bytes));
     let response = handler.handle(request).await.map(Body::new);
@@ -122,13 +122,11 @@ fn finished(response: Response, method: &Method, outcome: &Outcome, has_mtime: b
 
 /// Whether a request says what it expects to be there.
 fn is_conditional(headers: &HeaderMap) -> bool {
-    [header::IF_MATCH, header::IF_NONE_MATCH, HeaderName::from_static("if")]
-        .iter()
-        .any(|name| headers.contains_key(name))
+    ["if-match", "if-none-match", "if"].iter().any(|name| headers.contains_key(*name))
 }
 
 fn mtime_ns(headers: &HeaderMap) -> Option<i64> {
-    let seconds: f64 = headers.get(&MTIME)?.to_str().ok()?.trim().parse().ok()?;
+    let seconds: f64 = headers.get(MTIME)?.to_str().ok()?.trim().parse().ok()?;
     let is_sane = (0.0..4e9).contains(&seconds);
     is_sane.then_some((seconds * 1e9) as i64)
 }
