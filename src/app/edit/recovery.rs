@@ -50,6 +50,8 @@ impl App {
         let keys =
             revisions.iter().flat_map(|revision| [revision.key.as_str(), revision.key_after()]);
         let files = keys.filter_map(|key| Some(self.page_file(key).ok()?.file));
+        // A hosted vault has no file.
+        let files = files.filter(|file| !file.as_os_str().is_empty());
         vault::remove_staged(files.collect::<Vec<_>>(), begun.id.0);
         let states: Vec<State> =
             revisions.iter().map(|revision| self.state(revision)).collect::<Result<_>>()?;

@@ -24,6 +24,9 @@ use crate::{
 /// A body up to this size is parsed where it was read; a larger one on the blocking pool.
 pub const SMALL: usize = 32 << 10;
 
+/// Bytes in a second that a slow line carries.
+const SLOW_LINE: u64 = 64 << 10;
+
 /// A body, and the share of memory that it takes.
 pub struct Read {
     pub bytes: Bytes,
@@ -45,7 +48,12 @@ pub async fn read_up_to(
     most: (usize, &str),
 ) -> Result<Read, Response> {
     let limits = &site.hub.app.config.limits;
-    let time = Duration::from_secs(limits.body_seconds);
+    // What is larger than any call gets the time that a slow line needs.
+    let slow = match most.0 > limits.body_bytes {
+        true => most.0 as u64 / SLOW_LINE,
+        false => 0,
+    };
+    let time = Duration::from_secs(limits.body_seconds.max(slow));
     match tokio::time::timeout(time, collect(site, visitor, body, most)).await {
         Ok(read) => read,
         Err(_) => Err(refuse(
