@@ -121,6 +121,12 @@ impl App {
         }
         let vault = vaults.iter().find(|vault| vault.name == row.vault);
         let vault = vault.ok_or("its vault is not in the library any more")?;
+        if vault.is_hosted() {
+            return Err(format!(
+                "the vault `{}` is hosted, and skills are served from folders; export it, or keep the skill in a folder",
+                vault.name
+            ));
+        }
         let without: Vec<PathBuf> = vaults.iter().map(|vault| vault.folder().to_owned()).collect();
         let root = vault.folder().canonicalize().map_err(|error| {
             format!("the folder of the vault `{}` cannot be read now: {error}", vault.name)
