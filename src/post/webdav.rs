@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use ureq::http::{Request, Response};
+use ureq::http::{self, Request, Response, request::Builder};
 use url::Url;
 use xmltree::Element;
 
@@ -189,7 +189,7 @@ impl WebDav {
         format!("{}{}{slash}", self.base, parts.join("/"))
     }
 
-    fn request(&self, method: &str, address: &str) -> ureq::http::request::Builder {
+    fn request(&self, method: &str, address: &str) -> Builder {
         Request::builder()
             .method(method)
             .uri(address)
@@ -198,7 +198,7 @@ impl WebDav {
 
     fn send<B: ureq::AsSendBody>(
         &self,
-        request: ureq::http::Result<Request<B>>,
+        request: http::Result<Request<B>>,
     ) -> Result<Response<ureq::Body>> {
         let request = request
             .map_err(|error| Error::invalid_params(format!("the address or the token: {error}")))?;
@@ -235,10 +235,7 @@ impl WebDav {
     }
 }
 
-fn expecting(
-    request: ureq::http::request::Builder,
-    condition: Condition<'_>,
-) -> ureq::http::request::Builder {
+fn expecting(request: Builder, condition: Condition<'_>) -> Builder {
     match condition {
         Condition::Absent => request.header("if-none-match", "*"),
         Condition::Etag(etag) => request.header("if-match", format!("\"{etag}\"")),

@@ -33,7 +33,7 @@ use crate::{
     config,
     domain::{Code, Error, Progress, Result, error::Doing},
     post::webdav::{Condition, WebDav},
-    vault::watch,
+    vault::{self, watch::Options},
 };
 
 /// The time limit of one request.
@@ -150,8 +150,11 @@ impl Push {
         interrupt: &Interrupt,
     ) -> Result<ExitCode> {
         let (news, changed) = mpsc::channel();
-        let told = move |_| drop(news.send(()));
-        let _watch = watch::watch(root, watch::Options::default(), told)?;
+        let told = move |_| {
+            // Nobody listens any more when the command ends.
+            let _ = news.send(());
+        };
+        let _watch = vault::watch(root, Options::default(), told)?;
         let mut first = true;
         let mut last_error = String::new();
         loop {
