@@ -237,14 +237,19 @@ outline();
 previews();
 editor();
 
-// A state that is still changing is looked at again, until it is settled or out of sight.
+// A state is looked at again: soon while something changes, else now and then, and never out of sight.
 for (const state of $$("[data-refresh]")) {
-  const again = () => quietly((async () => {
-    if (document.hidden) return setTimeout(again, 2000);
+  const look = async () => {
     const page = await part("state", state.dataset.refresh);
     const fresh = page.body.firstElementChild;
-    if (fresh) state.replaceChildren(fresh);
-    if ($("[data-busy]", state)) setTimeout(again, 2000);
-  })());
-  if ($("[data-busy]", state)) setTimeout(again, 2000);
+    if (!fresh) return;
+    const open = $$("details", state).map((details) => details.open);
+    state.replaceChildren(fresh);
+    for (const [n, details] of $$("details", state).entries()) details.open = open[n] ?? false;
+  };
+  const later = () => setTimeout(async () => {
+    if (!document.hidden) await quietly(look());
+    later();
+  }, $("[data-busy]", state) ? 1000 : 10000);
+  later();
 }

@@ -186,6 +186,11 @@ impl App {
         self.looks.are_done()
     }
 
+    /// Whether every vault was looked at since the start.
+    pub fn has_looked_at_vaults(&self) -> bool {
+        self.looks.are_done()
+    }
+
     /// Opens the item of this number; `None` when there is none that the caller may see.
     pub fn open_pid(&self, pid: Pid, rights: &Rights) -> Result<Option<Opened>> {
         if !rights.visible().is_everything() {

@@ -144,6 +144,17 @@ impl Verifications {
         }))
     }
 
+    /// The repositories that are being verified or wait for it, by name.
+    fn in_progress(&self) -> Vec<(String, Known)> {
+        let state = self.0.lock();
+        let place = |key: &str| state.queue.iter().position(|queued| queued == key).unwrap_or(0);
+        let jobs = state.jobs.iter();
+        let mut jobs: Vec<(String, Known)> =
+            jobs.map(|(key, job)| (key.clone(), job.known(place(key)))).collect();
+        jobs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        jobs
+    }
+
     /// Stops all verifications and waits until they have cleaned up.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Release);
@@ -442,6 +453,11 @@ impl App {
             Known::Report(report) => Ok(*report),
             other => Err(Error::internal(format!("the verification ended as {other:?}"))),
         }
+    }
+
+    /// The repositories that are being verified or wait for it, by name.
+    pub fn verifications_in_progress(&self) -> Vec<(String, Known)> {
+        self.verifications.in_progress()
     }
 
     /// The score and verdict of the newest report on a saved link. None if the link is no repository

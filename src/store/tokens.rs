@@ -94,6 +94,16 @@ pub struct Credential {
     pub holder: Option<Holder>,
 }
 
+impl Token {
+    /// What people call it: its name, or its number.
+    pub fn shown_name(&self) -> String {
+        match self.name.trim().is_empty() {
+            true => format!("token {}", self.id),
+            false => self.name.clone(),
+        }
+    }
+}
+
 impl Credential {
     /// The caller that a request with this token has.
     pub fn caller(&self) -> Caller {
@@ -101,7 +111,7 @@ impl Credential {
             (Power::User(_, scopes), Some(holder)) => holder.caller(scopes),
             (Power::Scope(Scope::Owner), _) => Caller::User(User {
                 id: None,
-                name: self.token.name.clone(),
+                name: self.token.shown_name(),
                 role: Role::Owner,
                 grants: [Grant::EVERYTHING].into(),
                 scopes: Scopes::ALL,
@@ -109,7 +119,7 @@ impl Credential {
             // An account that is gone leaves what everybody may see.
             (Power::Scope(Scope::Reader) | Power::User(..), _) => Caller::User(User {
                 id: None,
-                name: self.token.name.clone(),
+                name: self.token.shown_name(),
                 role: Role::Reader,
                 grants: [].into(),
                 scopes: Scopes { read: true, ..Scopes::NONE },

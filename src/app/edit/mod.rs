@@ -16,6 +16,6 @@ mod stale;
 pub use bases::Bases;
 pub use diff::compact_diff;
 pub use links::{BrokenLink, NoteLinks};
-pub use moving::{MoveAnswer, MoveRequest, RewrittenLinks};
+pub use moving::{MoveAnswer, MoveRequest, RewrittenLinks, TO_TRASH};
 pub use page::{EditAnswer, EditOp, EditRequest, FindSection, Place, section_finder};
 pub(super) use spot::{page_in, split_key};

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The destination that means the vault's trash.
-const TO_TRASH: &str = "@trash";
+pub const TO_TRASH: &str = "@trash";
 
 /// A move of a note.
 pub struct MoveRequest<'a> {

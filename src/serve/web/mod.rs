@@ -76,6 +76,7 @@ pub(super) fn pages() -> Router<Site> {
         .route("/n/{pid}/file/{*path}", get(note::file::show))
         .route("/n/{pid}/history", get(note::history::of_item))
         .route("/n/{pid}/history/{version}", get(note::history::version))
+        .route("/n/{pid}/move", get(note::moving::show).post(note::moving::submit))
         .route("/n/{pid}/restore", post(note::history::restore))
         .route("/new", get(note::edit::new).post(note::edit::make))
         .route("/history", get(note::history::of_all))
@@ -104,6 +105,22 @@ pub(super) fn open() -> Router<Site> {
     #[cfg(feature = "passkeys")]
     let entrances = entrances.merge(account::passkeys::entrances());
     entrances
+}
+
+/// The address of a path with these values. Blank ones are left out.
+pub fn address<'a>(path: &str, values: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let given = values.into_iter().filter(|(_, value)| !value.is_empty());
+    let pairs: Vec<String> =
+        given.map(|(name, value)| format!("{name}={}", encode(value))).collect();
+    match pairs.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{}", pairs.join("&")),
+    }
+}
+
+/// The place in a list where a page starts, for an address: nothing for the first page.
+pub fn start_in_address(start: usize) -> String {
+    if start == 0 { String::new() } else { start.to_string() }
 }
 
 /// A text as one part of an address, whatever it holds.

@@ -49,6 +49,16 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 26.0;
 
+/// How each line is drawn, so that colour is not all that tells them apart.
+const DASHES: [&str; 6] = [
+    "",
+    r#" stroke-dasharray="8 4""#,
+    r#" stroke-dasharray="2 4""#,
+    r#" stroke-dasharray="12 4 2 4""#,
+    r#" stroke-dasharray="5 9""#,
+    r#" stroke-dasharray="1 6""#,
+];
+
 impl Lines {
     /// A plot of these lines; `None` when there is nothing to see.
     pub fn new(title: &str, days: Vec<String>, rows: Vec<(String, Vec<u64>)>) -> Option<Self> {
@@ -96,9 +106,11 @@ impl Lines {
                 .map(|(n, count)| format!("{:.1},{:.1}", x(n), y(*count as f64)))
                 .collect();
             let end = counts.last().copied().unwrap_or_default() as f64;
+            // Lines that lie upon each other show through each other's gaps.
+            let dashes = DASHES[n % DASHES.len()];
             let _ = write!(
                 svg,
-                r#"<g class="series s{n}"><polyline points="{}" fill="none"/><circle cx="{:.1}" cy="{:.1}" r="3"/><text x="{:.1}" y="{label:.1}">{}</text></g>"#,
+                r#"<g class="series s{n}"><polyline points="{}" fill="none"{dashes}/><circle cx="{:.1}" cy="{:.1}" r="3"/><text x="{:.1}" y="{label:.1}">{}</text></g>"#,
                 points.join(" "),
                 x(last),
                 y(end),

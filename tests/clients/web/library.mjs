@@ -27,6 +27,34 @@ export async function fillLibrary(server, token) {
   });
 }
 
+/** People who use the library, each with something that the owner's pages list. */
+export function addPeople(server) {
+  server.cli('user', 'add', 'anna', '--display-name', 'Анна 花子 Lee');
+  server.cli('grant', 'add', 'anna', '--label', '園芸');
+  server.cli('grant', 'add', 'anna', '--kind', 'cards', '--write');
+  server.cli('token', 'create', '--user', 'anna', '--scope', 'read,write', '--name', 'телефон');
+  server.cli('user', 'add', 'yusuf', '--role', 'author', '--display-name', 'يوسف');
+}
+
+/** People, grants, tokens and a browser whose names would like to run. */
+export async function addHostilePeople(server) {
+  for (const [index, raw] of markup.entries()) {
+    const text = raw.replaceAll('\u0000', '').slice(0, 100);
+    server.cli('user', 'add', `hostile-${index}`, '--display-name', text);
+    server.cli('grant', 'add', `hostile-${index}`, '--label', text.slice(0, 60));
+    server.cli('token', 'create', '--user', `hostile-${index}`, '--scope', 'read', '--name', text);
+  }
+}
+
+/** Signs the owner in with a browser that calls itself like this. */
+export async function signInAs(server, agent, { name, password }) {
+  const answer = await fetch(`${server.url}/sign-in`, {
+    method: 'POST', redirect: 'manual', body: new URLSearchParams({ name, password }),
+    headers: { 'user-agent': agent, origin: new URL(server.url).origin, 'sec-fetch-site': 'same-origin' },
+  });
+  if (answer.status !== 303) throw new Error(`signing in answered ${answer.status}`);
+}
+
 /** Items whose every field would like to run. */
 export async function fillHostileLibrary(server, token) {
   const make = (name, args) => call(server, token, name, args);

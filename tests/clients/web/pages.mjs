@@ -19,7 +19,10 @@ const seeds = ['/', '/?q=coffee', '/?q=молоко', '/?q=水', '/?q=zzqqxx%20w
 
 async function checkPage(tab, entry, view, { isLong }) {
   await tab.look(view);
-  const answer = await tab.open(entry.url);
+  await checkAnswer(tab, await tab.open(entry.url), { isLong });
+}
+
+async function checkAnswer(tab, answer, { isLong = false } = {}) {
   assert.ok(answer.status() < 500, `status ${answer.status()}`);
   const faults = [...tab.problems()].filter(problem => !(answer.status() === 404 && problem.includes('404')));
   const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -28,6 +31,41 @@ async function checkPage(tab, entry, view, { isLong }) {
   faults.push(...(await violationsOf(tab.page)));
   assert.deepEqual(faults, []);
 }
+
+/** Presses a button and returns the answer that follows. */
+async function send(page, button) {
+  const found = await page.waitForSelector(button, { timeout: 10_000 });
+  return (await Promise.all([page.waitForNavigation(), found.click()]))[0];
+}
+
+/** Pages that no link leads to, each with the way there. */
+const made = {
+  'a new token': async (tab, { server }) => {
+    await tab.open(`${server.url}/account`);
+    await tab.page.$$eval('details.panel', panels => panels.forEach(panel => { panel.open = true; }));
+    await tab.page.type('form[action="/account/token"] [name=name]', 'A token <b>');
+    return send(tab.page, 'form[action="/account/token"] .primary');
+  },
+  'what a move changes': async (tab, site) => {
+    await tab.open(`${await noteAt(site, 'coffee/Coffee brewing.md')}/move`);
+    await tab.page.$eval('[name=to]', field => { field.value = 'кофе/コーヒー.md'; });
+    return send(tab.page, 'button[value=show]');
+  },
+  'what a deletion breaks': async (tab, site) => {
+    await tab.open(`${await noteAt(site, 'coffee/Coffee brewing.md')}/move`);
+    return send(tab.page, 'button[value=show-trash]');
+  },
+  'a move that cannot be': async (tab, site) => {
+    await tab.open(`${await noteAt(site, 'coffee/Coffee brewing.md')}/move`);
+    await tab.page.$eval('[name=to]', field => { field.value = '../outside.md'; });
+    return send(tab.page, 'button[value=show]');
+  },
+  'a user that is there already': async (tab, { server }) => {
+    await tab.open(`${server.url}/users`);
+    await tab.page.type('form[action="/users"] [name=name]', 'anna');
+    return send(tab.page, 'form[action="/users"] .primary');
+  },
+};
 
 async function checkHeaders({ headers }, isPrivate) {
   const policy = headers.get('content-security-policy') ?? '';
@@ -63,6 +101,17 @@ await withSite({}, async site => {
       await check(`${who} ${path}: headers`, () => checkHeaders(entry, who === 'owner'));
       for (const view of views) {
         await check(`${who} ${path}: ${view.name}`, () => checkPage(tab, entry, view, { isLong }));
+      }
+    }
+    for (const [name, go] of Object.entries(who === 'owner' && only.length === 0 ? made : {})) {
+      for (const view of views.slice(0, 2)) {
+        await check(`owner, ${name}: ${view.name}`, async () => {
+          await tab.look(view);
+          const answer = await go(tab, site);
+          const refused = answer.status() === 422;
+          if (refused) tab.forget();
+          await checkAnswer(tab, answer);
+        });
       }
     }
     await tab.close();

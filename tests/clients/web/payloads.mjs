@@ -46,6 +46,10 @@ export const markdown = [
   '$</script><script>pwned=46</script>$',
   '%%<script>pwned=47</script>%% <!-- --><script>pwned=47</script> -->',
   '[ref]\n\n[ref]: javascript:pwned=48',
+  '$\\text{<img src=x onerror=pwned=49>}$ $\\href{javascript:pwned=49}{x}$',
+  '$$\\text{</math><script>pwned=50</script>}$$ $\\class{x" onclick="pwned=50}{y}$',
+  '<math><mi onclick=pwned=51 href="javascript:pwned=51">x</mi><annotation-xml encoding="text/html"><img src=x onerror=pwned=51></annotation-xml></math>',
+  '<span class="math math-inline"><img src=x onerror=pwned=52></span> <span class="math math-display">\\def\\a{\\a\\a}\\a</span>',
 ];
 
 /** File names that a file system takes. */

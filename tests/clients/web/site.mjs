@@ -1,10 +1,11 @@
 // A server with the fixture vault, its owner, and a browser in which the owner is signed in.
 import { withBrowser } from '../lab/browser.mjs';
 import { call } from '../lab/mcp.mjs';
-import { setUp } from '../lab/person.mjs';
+import { owner, setUp } from '../lab/person.mjs';
 import { startServer } from '../lab/server.mjs';
 import { until } from '../lab/wait.mjs';
-import { fillHostileLibrary, fillLibrary } from './library.mjs';
+import { addHostilePeople, addPeople, fillHostileLibrary, fillLibrary, signInAs } from './library.mjs';
+import { markup } from './payloads.mjs';
 import { fillHostileVault, fillVault } from './vault.mjs';
 import { cookieOf } from './visitor.mjs';
 
@@ -36,6 +37,11 @@ export async function withSite({ hostile = false, config = '' } = {}, work) {
       const page = await context.newPage();
       await setUp(page, server);
       await page.close();
+      addPeople(server);
+      if (hostile) {
+        await addHostilePeople(server);
+        for (const text of markup.slice(0, 6)) await signInAs(server, text.replace(/[^ -~]/g, ''), owner);
+      }
       await work({ browser, context, server, token, cookie: await cookieOf(context) });
     } finally {
       await server.stop();

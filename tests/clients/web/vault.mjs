@@ -57,7 +57,9 @@ fn main() {
 
 ![A picture elsewhere](https://elsewhere.example/picture.png)
 
-$e^{i\\pi} + 1 = 0$
+$e^{i\\pi} + 1 = 0$, and one that is wrong: $\\frac{a}$.
+
+$$\\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2} \\qquad \\begin{pmatrix} 1 & 0 \\\\ 0 & 1 \\end{pmatrix}$$
 
 <div style="color:red" id="main" onclick="pwned=90">HTML of one's own</div>
 

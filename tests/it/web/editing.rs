@@ -44,6 +44,59 @@ fn text_of(home: &Home, path: &str) -> String {
 }
 
 #[test]
+fn a_note_is_moved_with_its_links_and_deleted_and_both_undone() {
+    let home = Home::new();
+    home.note("a.md", "# Alpha\n\nSee [[b]] and [розы](b.md).\n");
+    home.note("b.md", "# Бета\n\n庭の話。\n");
+    home.settle();
+    let server = home.serve();
+    let browser = Browser { server: &server, key: owner(&home) };
+    let note = browser.number("/b.md");
+    let page = browser.get(&format!("{note}/move")).body;
+    let etag = field(&page, "etag");
+    let send = |what: &str, to: &str, etag: &str| {
+        let fields = [("etag", etag), ("to", to), ("do", what)];
+        browser.post(&format!("{note}/move"), &fields)
+    };
+    let before = text_of(&home, "a.md");
+    let shown = send("show", "сад/庭.md", &etag).body;
+    assert!(shown.contains("2 links change with it.") && shown.contains("сад/庭"), "{shown}");
+    assert_eq!(text_of(&home, "a.md"), before, "showing changes nothing");
+    // What cannot be is said, and the form keeps what was typed.
+    let taken = send("move", "a.md", &etag);
+    assert_eq!(taken.status, 422);
+    assert!(taken.body.contains("exists already") && taken.body.contains("value=\"a.md\""));
+    let outside = send("show", "../../etc/x.md", &etag);
+    assert_eq!(outside.status, 422, "{}", outside.body);
+    assert_eq!(send("move", "c.md", "0123456789abcdef").status, 409);
+    let moved = send("move", "сад/庭.md", &etag);
+    assert_eq!(moved.status, 303, "{}", moved.body);
+    assert!(text_of(&home, "a.md").contains("[[庭]]"), "{}", text_of(&home, "a.md"));
+    let page = browser.get(&moved.headers["location"]).body;
+    let undone = browser.post("/undo", &[("change", &field(&page, "change")), ("back", &note)]);
+    assert_eq!(undone.status, 303, "{}", undone.body);
+    assert_eq!(text_of(&home, "a.md"), before);
+    assert!(home.vault().join("b.md").exists());
+
+    let etag = field(&browser.get(&format!("{note}/move")).body, "etag");
+    let shown = send("show-trash", "b.md", &etag).body;
+    assert!(shown.contains("will lead nowhere") && shown.contains("a.md"), "{shown}");
+    let gone = send("trash", "b.md", &etag);
+    assert_eq!(gone.status, 303, "{}", gone.body);
+    assert!(!home.vault().join("b.md").exists() && home.vault().join(".trash/b.md").exists());
+    let page = browser.get(&gone.headers["location"]).body;
+    assert!(page.contains("in the trash of its vault"), "{page}");
+    let undone =
+        browser.post("/undo", &[("change", &field(&page, "change")), ("back", "/history")]);
+    assert_eq!(undone.status, 303, "{}", undone.body);
+    assert!(home.vault().join("b.md").exists());
+    // A reader is told nothing of it.
+    let reader = format!("Bearer {}", home.token("reader"));
+    let answer = server.get(&format!("{note}/move"), &[("Authorization", &reader)]);
+    assert_eq!(answer.status, 404, "{}", answer.body);
+}
+
+#[test]
 fn a_section_is_edited_and_the_edit_undone() {
     let home = library();
     let server = home.serve();

@@ -166,7 +166,7 @@ fn line(visit: &Visit, token: Token) -> Result<TokenLine> {
     };
     Ok(TokenLine {
         id: token.id,
-        name: token.name,
+        name: token.shown_name(),
         power,
         created: Age::of(token.created),
         expires: token.expires.map(Timestamp::date),

@@ -7,7 +7,7 @@ use crate::{
         query::{Action, Sentiment},
     },
     search,
-    serve::web::{Visit, asked::Chip, encode},
+    serve::web::{Visit, address, asked::Chip, start_in_address},
 };
 
 use super::view::words;
@@ -62,21 +62,11 @@ impl Asked {
 
     /// The address of this list.
     pub fn href(&self) -> String {
-        let mut pairs = Vec::new();
-        if !self.text.is_empty() {
-            pairs.push(format!("q={}", encode(&self.text)));
-        }
-        pairs.extend(self.filters.iter().map(|(name, value)| format!("{name}={}", encode(value))));
-        if self.grid {
-            pairs.push("view=grid".to_owned());
-        }
-        if self.start > 0 {
-            pairs.push(format!("start={}", self.start));
-        }
-        match pairs.is_empty() {
-            true => "/bookmarks".to_owned(),
-            false => format!("/bookmarks?{}", pairs.join("&")),
-        }
+        let filters = self.filters.iter().map(|(name, value)| (*name, value.as_str()));
+        let view = if self.grid { "grid" } else { "" };
+        let start = start_in_address(self.start);
+        let values = [("q", self.text.as_str())].into_iter().chain(filters);
+        address("/bookmarks", values.chain([("view", view), ("start", &start)]))
     }
 
     /// The same list with another value of a filter; without it for `None`.

@@ -11,7 +11,7 @@ mod room;
 mod trends;
 mod view;
 
-pub use job::Jobs;
+pub use job::{Jobs, State as JobState};
 pub use one::tags;
 
 use axum::{

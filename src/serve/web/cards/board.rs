@@ -7,7 +7,7 @@ use super::{room::Room, view::CardView};
 use crate::{
     app::question::Question,
     domain::{Card, Filters, Kind, Result, Timestamp, card::Color},
-    serve::web::{Audience, Html, Reply, Shell, Visit, encode, errors},
+    serve::web::{Audience, Html, Reply, Shell, Visit, address, errors},
     store::cards::{CardPage, CardQuery, Images, MAX_LIMIT},
 };
 
@@ -152,20 +152,15 @@ impl Asked {
     }
 
     fn href(&self) -> String {
-        let mut pairs = Vec::new();
-        for (name, value) in [("q", &self.query), ("label", &self.label)] {
-            if !value.is_empty() {
-                pairs.push(format!("{name}={}", encode(value)));
-            }
-        }
-        if self.archived {
-            pairs.push("archived=1".to_owned());
-        }
-        pairs.extend(self.cursor.iter().map(|cursor| format!("cursor={}", encode(cursor))));
-        match pairs.is_empty() {
-            true => "/cards".to_owned(),
-            false => format!("/cards?{}", pairs.join("&")),
-        }
+        let archived = if self.archived { "1" } else { "" };
+        let cursor = self.cursor.as_deref().unwrap_or_default();
+        let values = [
+            ("q", self.query.as_str()),
+            ("label", &self.label),
+            ("archived", archived),
+            ("cursor", cursor),
+        ];
+        address("/cards", values)
     }
 
     fn shows(&self, card: &Card) -> bool {

@@ -3,3 +3,4 @@
 pub mod audit;
 pub mod status;
 pub mod users;
+mod work;

@@ -3,7 +3,10 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::super::{Audience, Html, Shell, Visit, age::Age, errors::sentence};
+use super::{
+    super::{Audience, Html, Shell, Visit, age::Age, errors::sentence},
+    work::{Work, going_on},
+};
 use crate::{
     app::{doctor::Level, rights::Right, status::Status},
     domain::{Error, Result},
@@ -22,9 +25,10 @@ struct StatusPage {
 struct State {
     status: Status,
     vaults: Vec<Vault>,
-    /// Passages with a vector, of all, in percent.
-    vectors: Option<(u64, u64, u64)>,
-    /// Whether work goes on.
+    /// Whether some passages cannot be found by meaning yet.
+    lacks_vectors: bool,
+    work: Vec<Work>,
+    /// Whether the script looks again soon.
     is_busy: bool,
 }
 
@@ -63,10 +67,7 @@ pub async fn show(visit: Visit) -> Response {
         .run(|visit| {
             check(visit)?;
             let mut status = visit.app().status()?;
-            let vectors = status.vectors.map(|(done, total)| {
-                let share = (done * 100).checked_div(total).unwrap_or(100);
-                (done, total, share)
-            });
+            let work = going_on(visit, &status);
             let vaults = std::mem::take(&mut status.vaults).into_iter().map(|vault| Vault {
                 seen: vault.seen.map(Age::of),
                 problem: vault.problem.map(|problem| sentence(&problem)),
@@ -75,9 +76,10 @@ pub async fn show(visit: Visit) -> Response {
                 pages: vault.pages,
             });
             let state = State {
+                lacks_vectors: status.vectors.is_some_and(|(done, total)| done < total),
                 vaults: vaults.collect(),
-                vectors,
-                is_busy: status.behind > 0 || vectors.is_some_and(|(done, total, _)| done < total),
+                is_busy: !work.is_empty(),
+                work,
                 status,
             };
             if visit.wants_part() {

@@ -148,9 +148,18 @@ fn list(visit: &Visit, pid: Option<i64>, title: String, found: Vec<ChangeEntry>)
         title,
         changes: found.into_iter().map(line).collect(),
         older: oldest.map(|id| format!("{}?before={id}", visit.path)),
-        message: visit.value("undone").map(|_| "The change was taken back.".to_owned()),
+        message: message(visit).map(str::to_owned),
     };
     Html::of(&page, Audience::Caller)
+}
+
+/// What brought the reader here.
+fn message(visit: &Visit) -> Option<&'static str> {
+    if visit.value("undone").is_some() {
+        return Some("The change was taken back.");
+    }
+    let deleted = visit.value("deleted").is_some();
+    deleted.then_some("The note is in the trash of its vault. Undo brings it back.")
 }
 
 fn line(entry: ChangeEntry) -> ChangeLine {
@@ -166,7 +175,10 @@ fn line(entry: ChangeEntry) -> ChangeLine {
         age: Age::of(entry.change.at),
         items: items.collect(),
         more: entry.change.revisions.saturating_sub(shown),
-        who: entry.change.actor.who,
+        who: match entry.change.actor.who {
+            who if who.trim().is_empty() => "an unnamed token".to_owned(),
+            who => who,
+        },
         tool: entry.change.actor.tool,
         summary: entry.change.summary,
         undoes: entry.change.undoes.map(|id| id.0),

@@ -5,6 +5,7 @@ pub mod edit;
 pub mod file;
 pub mod history;
 mod links;
+pub mod moving;
 
 use askama::Template;
 use axum::{extract::Path, http::Method, response::Response};

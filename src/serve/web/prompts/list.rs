@@ -9,7 +9,9 @@ use super::{may_read, may_write};
 use crate::{
     app::{question::Question, rights::Right},
     domain::{Filters, Kind, Result, Toolset},
-    serve::web::{Audience, Html, Reply, Shell, Visit, asked::Chip, encode, errors},
+    serve::web::{
+        Audience, Html, Reply, Shell, Visit, address, asked::Chip, encode, errors, start_in_address,
+    },
     store::prompts::Stored,
 };
 
@@ -65,17 +67,8 @@ fn page(visit: &Visit) -> Result<Html> {
     let found: Vec<Arc<Stored>> = found.into_iter().filter(has_tag).collect();
     let start: usize = visit.value("start").and_then(|n| n.parse().ok()).unwrap_or(0);
     let address = |tag: &str, start: usize| {
-        let mut pairs = Vec::new();
-        for (name, value) in [("q", query.as_str()), ("tag", tag)] {
-            if !value.is_empty() {
-                pairs.push(format!("{name}={}", encode(value)));
-            }
-        }
-        if start > 0 {
-            pairs.push(format!("start={start}"));
-        }
-        let sign = if pairs.is_empty() { "" } else { "?" };
-        format!("/prompts{sign}{}", pairs.join("&"))
+        let start = start_in_address(start);
+        address("/prompts", [("q", query.as_str()), ("tag", tag), ("start", &start)])
     };
     let list = List {
         tags: tags(&all)

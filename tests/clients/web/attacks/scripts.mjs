@@ -6,7 +6,7 @@ import { check } from '../../lab/report.mjs';
 import { crawl } from '../crawl.mjs';
 import { openTab } from '../visitor.mjs';
 
-const seeds = ['/', '/?q=hostile', '/?q=hostile&kind=card', '/?q=hostile&kind=bookmark', '/?q=hostile&kind=prompt',
+const seeds = ['/', '/account', '/users', '/audit', '/status', '/doctor', '/history', '/?q=hostile', '/?q=hostile&kind=card', '/?q=hostile&kind=bookmark', '/?q=hostile&kind=prompt',
   `/?q=${encodeURIComponent('"><img src=x onerror=pwned=71>')}`, `/?q=${encodeURIComponent('</title><script>pwned=72</script>')}`,
   `/?label=${encodeURIComponent('<svg/onload=pwned=73>')}`, `/sign-in?next=${encodeURIComponent('/"><svg/onload=pwned=74>')}`,
   `/${encodeURIComponent('<svg onload=pwned=75>')}`];

@@ -7,17 +7,10 @@ import { call } from '../../lab/mcp.mjs';
 import { fillIn, press } from '../../lab/person.mjs';
 import { check } from '../../lab/report.mjs';
 import { until } from '../../lab/wait.mjs';
+import { netscape } from '../exports.mjs';
 import { openTab } from '../visitor.mjs';
 
 const names = page => page.$$eval('.bookmarks h2', found => found.map(title => title.textContent.trim()));
-
-/** A browser's export with `count` bookmarks, in three languages. */
-function netscape(count) {
-  const words = ['Gardening in small pots', 'Заметки о садоводстве', '小さな鉢の園芸'];
-  const lines = Array.from({ length: count }, (_, index) =>
-    `<DT><A HREF="https://import.example/${index}" ADD_DATE="${1_790_000_000 + index * 60}">${words[index % 3]} ${index}</A>`);
-  return `<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<DL><p>\n${lines.join('\n')}\n<DT><A HREF="javascript:pwned=1">not an address</A>\n</DL><p>\n`;
-}
 
 export async function bookmarks({ context, server, token }) {
   const tab = await openTab(context, server);

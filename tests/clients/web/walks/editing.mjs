@@ -1,10 +1,10 @@
 // Editing a note: by section, with a preview, taken back, and two people at once.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { call } from '../../lab/mcp.mjs';
-import { press } from '../../lab/person.mjs';
+import { fillIn, press } from '../../lab/person.mjs';
 import { check } from '../../lab/report.mjs';
 import { until } from '../../lab/wait.mjs';
 import { noteAt } from '../site.mjs';
@@ -82,6 +82,38 @@ export async function editing(site) {
     await press(page, 'Save');
     assert.ok(await page.$('[role=alert]'), 'nothing says so');
     assert.ok((await page.$eval('#text', area => area.value)).includes('escaped'));
+  });
+  await check('editing: a note is renamed with its links, deleted, and both undone', async () => {
+    const linking = join(server.dir, 'vault/garden/Links.md');
+    const { etag } = await call(server, token, 'edit_page', { path: 'garden/Moved.md', op: 'create', text: '# Moved\n\nХодит. 移動。\n' });
+    assert.ok(etag);
+    await call(server, token, 'edit_page', { path: 'garden/Links.md', op: 'create', text: '# Links\n\n[[Moved]] and [it](Moved.md).\n' });
+    const before = readFileSync(linking, 'utf8');
+    for (const script of [true, false]) {
+      const mover = await openTab(context, server, { script });
+      const address = await noteAt(site, 'garden/Moved.md');
+      await mover.open(address);
+      const move = await mover.page.waitForSelector('.byline ::-p-xpath(.//a[.="Move or delete"])');
+      await Promise.all([mover.page.waitForNavigation(), move.click()]);
+      await fillIn(mover.page, 'to', 'сад/Перенесено 庭.md');
+      await press(mover.page, 'Show what changes');
+      assert.match(await mover.page.$eval('.panel', panel => panel.textContent), /2 links change/);
+      assert.equal(readFileSync(linking, 'utf8'), before);
+      await press(mover.page, 'Move');
+      assert.ok(readFileSync(linking, 'utf8').includes('[[Перенесено 庭]]'), readFileSync(linking, 'utf8'));
+      await press(mover.page, 'Undo');
+      assert.equal(readFileSync(linking, 'utf8'), before);
+      await mover.open(`${address}/move`);
+      await press(mover.page, 'Delete this note…');
+      assert.match(await mover.page.$eval('.panel', panel => panel.textContent), /Links\.md/);
+      await press(mover.page, 'Delete');
+      assert.ok(!existsSync(join(server.dir, 'vault/garden/Moved.md')));
+      const undo = await mover.page.waitForSelector('.changes form button');
+      await Promise.all([mover.page.waitForNavigation(), undo.click()]);
+      assert.ok(existsSync(join(server.dir, 'vault/garden/Moved.md')));
+      assert.deepEqual(mover.problems(), []);
+      await mover.close();
+    }
   });
   await check('editing: leaving with unsaved text asks first', async () => {
     await tab.open(`${note}/edit`);

@@ -50,6 +50,8 @@ export async function reading(site) {
         footnote: count('.footnote-reference') === 1, tasks: count('input[type=checkbox], .task') >= 2,
         picture: [...note.querySelectorAll('img')].some(image => image.naturalWidth > 0),
         missing: count('.missing') >= 1, mark: count('mark') >= 1,
+        formulas: [...note.querySelectorAll('math')].filter(math => math.getBoundingClientRect().width > 20).length === 2,
+        source: [...note.querySelectorAll('.math code')].some(code => code.textContent.includes('frac')),
         coloured: count('pre code span[class^=t-]') > 2,
       };
     });
