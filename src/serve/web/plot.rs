@@ -45,7 +45,9 @@ pub struct BarRow {
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 36.0;
-const RIGHT: f64 = 150.0;
+const RIGHT: f64 = 190.0;
+/// The sample of a line before its name.
+const SAMPLE: f64 = 24.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 26.0;
 
@@ -110,11 +112,15 @@ impl Lines {
             let dashes = DASHES[n % DASHES.len()];
             let _ = write!(
                 svg,
-                r#"<g class="series s{n}"><polyline points="{}" fill="none"{dashes}/><circle cx="{:.1}" cy="{:.1}" r="3"/><text x="{:.1}" y="{label:.1}">{}</text></g>"#,
+                r#"<g class="series s{n}"><polyline points="{}" fill="none"{dashes}/><circle cx="{:.1}" cy="{:.1}" r="3"/><line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}"{dashes}/><text x="{:.1}" y="{label:.1}">{}</text></g>"#,
                 points.join(" "),
                 x(last),
                 y(end),
                 WIDTH - RIGHT + 8.0,
+                label - 4.0,
+                WIDTH - RIGHT + 8.0 + SAMPLE,
+                label - 4.0,
+                WIDTH - RIGHT + 14.0 + SAMPLE,
                 escape(&shortened(name))
             );
         }
@@ -275,6 +281,8 @@ mod tests {
         let svg = lines(&[("сад", &[1, 2, 3]), ("<b>\"庭\"", &[0, 0, 7])]).unwrap().svg();
         assert!(svg.contains("role=\"img\"") && svg.contains("<title>Topics. "), "{svg}");
         assert_eq!(svg.matches("<polyline").count(), 2);
+        // The second line and its sample have gaps, in which the first shows.
+        assert_eq!(svg.matches("stroke-dasharray=\"8 4\"").count(), 2, "{svg}");
         assert!(svg.contains("&lt;b&gt;&quot;庭&quot;") && !svg.contains("<b>"), "{svg}");
         assert!(!svg.contains("style") && !svg.contains("NaN"), "{svg}");
         // The highest value is below a round one: 7 of 10.
