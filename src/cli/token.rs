@@ -5,7 +5,7 @@ use super::{Common, out};
 use crate::{
     app::{App, accounts::Actor},
     domain::{Error, Result, Scopes, Timestamp},
-    store::tokens::Power,
+    store::tokens::{Power, UNNAMED},
 };
 
 #[derive(Args)]
@@ -34,7 +34,7 @@ Examples:
         #[arg(long)]
         expires: Option<String>,
         /// What to call it, such as the device that has it
-        #[arg(long, default_value = "unnamed")]
+        #[arg(long, default_value = UNNAMED)]
         name: String,
     },
     /// List tokens, without their secrets

@@ -94,12 +94,15 @@ pub struct Credential {
     pub holder: Option<Holder>,
 }
 
+/// The name of a token that was given none.
+pub const UNNAMED: &str = "unnamed";
+
 impl Token {
     /// What people call it: its name, or its number.
     pub fn shown_name(&self) -> String {
-        match self.name.trim().is_empty() {
-            true => format!("token {}", self.id),
-            false => self.name.clone(),
+        match self.name.trim() {
+            "" | UNNAMED => format!("token {}", self.id),
+            name => name.to_owned(),
         }
     }
 }
@@ -148,4 +151,29 @@ pub trait Tokens: Send + Sync {
 
     /// False when there is no such token, or it was revoked before.
     fn revoke(&self, id: i64) -> Result<bool>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_without_a_name_is_called_by_its_number() {
+        let mut token = Token {
+            id: 7,
+            name: UNNAMED.to_owned(),
+            power: Power::Scope(Scope::Owner),
+            audience: None,
+            connection: None,
+            created: Timestamp(0),
+            expires: None,
+            revoked: None,
+        };
+        assert_eq!(token.shown_name(), "token 7");
+        token.name = "телефон".to_owned();
+        assert_eq!(token.shown_name(), "телефон");
+        assert!(
+            matches!(Credential { token, holder: None }.caller(), Caller::User(user) if user.name == "телефон")
+        );
+    }
 }

@@ -4,19 +4,11 @@ use serde_json::{Value, json};
 
 use crate::{
     support::{Home, Server, until},
-    web_cards::{Browser, PROBE, is_escaped},
+    web_cards::{Browser, PROBE, is_escaped, percent, result},
 };
 
-fn percent(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
-}
-
 fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
-    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments } });
-    let answer = server.post_as(token, &request.to_string()).json();
-    assert!(answer["result"].is_object(), "{tool}: {answer}");
-    answer["result"]["structuredContent"].clone()
+    result(server, token, tool, arguments)["structuredContent"].clone()
 }
 
 /// Saves through the form; gives the address of the bookmark's page.

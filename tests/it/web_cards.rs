@@ -97,12 +97,19 @@ pub fn is_escaped(page: &str) -> bool {
     !page.contains("<img src=x") && !page.contains("<script>alert") && !page.contains("\"><img")
 }
 
-fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
+/// What a tool answers an agent.
+pub fn result(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": tool, "arguments": arguments } });
     let answer = server.post_as(token, &request.to_string()).json();
-    let text = answer["result"]["content"][0]["text"].as_str();
-    let text = text.unwrap_or_else(|| panic!("{tool}: {answer}"));
+    assert!(answer["result"].is_object(), "{tool}: {answer}");
+    answer["result"].clone()
+}
+
+fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
+    let result = result(server, token, tool, arguments);
+    let text = result["content"][0]["text"].as_str();
+    let text = text.unwrap_or_else(|| panic!("{tool}: {result}"));
     serde_json::from_str(text).unwrap()
 }
 
@@ -293,8 +300,9 @@ fn the_search_of_the_board_is_the_one_search() {
     assert!(browser.page("/cards?q=nowhere").contains("No card matches"));
 }
 
-fn percent(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+/// A text as a part of an address.
+pub fn percent(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }
 
 #[test]

@@ -4,20 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     support::{Home, Server},
-    web_cards::{Browser, PROBE, is_escaped},
+    web_cards::{Browser, PROBE, is_escaped, percent, result as call},
 };
-
-fn percent(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
-}
-
-fn call(server: &Server, token: &str, tool: &str, arguments: Value) -> Value {
-    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments } });
-    let answer = server.post_as(token, &request.to_string()).json();
-    assert!(answer["result"].is_object(), "{tool}: {answer}");
-    answer["result"].clone()
-}
 
 /// The prompt as agents get it.
 fn rendered(server: &Server, token: &str, name: &str, arguments: Value) -> Value {

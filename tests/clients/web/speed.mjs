@@ -1,9 +1,9 @@
 // From a keystroke to painted results on the front page. Prints figures, asserts nothing.
 //
-//     SERVER_BIN=… node speed.mjs VAULT [DATA]
+//     SERVER_BIN=… node speed.mjs VAULT [DIR]
 //
-// VAULT is a folder of notes. DATA keeps the index between runs; without it the vault is indexed first,
-// which takes minutes for a large one. The binary should be a release build.
+// VAULT is a folder of notes. DIR/data is the data directory and keeps the index between runs; without it
+// the vault is indexed first, which takes minutes for a large one. The binary should be a release build.
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 
@@ -11,9 +11,9 @@ import { withBrowser } from '../lab/browser.mjs';
 import { startServer } from '../lab/server.mjs';
 import { until } from '../lab/wait.mjs';
 
-const [vault, data] = process.argv.slice(2);
+const [vault, dir] = process.argv.slice(2);
 if (!vault) {
-  console.error('usage: node speed.mjs VAULT [DATA]');
+  console.error('usage: node speed.mjs VAULT [DIR]');
   process.exit(2);
 }
 const questions = ['how to back up a laptop', 'climate policy', 'vector search in rust', 'рецепт супа на ужин', 'история города', '京都の紅葉', '検索エンジンの仕組み', 'error handling'];
@@ -40,7 +40,7 @@ function watch() {
 const quantile = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
 
 await withBrowser(async browser => {
-  const keep = data && resolve(data);
+  const keep = dir && resolve(dir);
   if (keep) mkdirSync(keep, { recursive: true });
   const server = await startServer({
     keep,
