@@ -109,3 +109,4 @@ mod web_cards;
 mod web_market;
 mod web_prompts;
 mod web_reports;
+mod views;

@@ -19,7 +19,7 @@ use super::{
     message,
     notices::{self, Lists, Subscribed},
     payment::{self, Payer, Purse},
-    prompts, resources, skills, tasks,
+    prompts, resources, skills, tasks, views,
 };
 use crate::{
     app::{App, page::Cursor, rights::Right, skills::has_skills},
@@ -267,6 +267,11 @@ impl ServerHandler for Handler {
             shown.show(price.pid, price.price);
         }
         let mut tools: Vec<Tool> = tools.into_iter().map(tool).collect();
+        if views::are_shown(&context) {
+            for tool in &mut tools {
+                tool.meta = views::tool_meta(&tool.name, tool.meta.take());
+            }
+        }
         tools.extend(self.hub.extension.tools());
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
     }
@@ -309,6 +314,7 @@ impl ServerHandler for Handler {
             })
             .await?;
         Ok(match result {
+            Ok(output) if views::are_shown(&context) => answer(views::complete(&name, output)),
             Ok(output) => answer(output),
             Err(error) if error.code == Code::Payment => {
                 let payer = Payer {
@@ -456,6 +462,9 @@ impl ServerHandler for Handler {
         let uri = request.uri;
         if let Some(answer) = self.hub.extension.read_resource(&uri) {
             return Ok(answer.into());
+        }
+        if let Some(view) = views::read(&uri) {
+            return Ok(view.into());
         }
         let wanted = uri.clone();
         let content = self

@@ -15,6 +15,7 @@ mod shape;
 mod skills;
 pub mod stdio;
 pub mod tasks;
+mod views;
 
 pub use errors::{error_data, error_data_with_id};
 pub use handler::Handler;

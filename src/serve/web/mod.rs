@@ -20,7 +20,7 @@ mod hits;
 mod manage;
 mod market;
 mod note;
-mod plot;
+pub(super) mod plot;
 mod prompts;
 mod public;
 mod recent;

@@ -15,7 +15,7 @@ const only = process.argv.slice(2);
 const mostBytes = 40_000;
 
 // Pages that no link may lead to but that must be there.
-const seeds = ['/', '/?q=coffee', '/?q=молоко', '/?q=水', '/?q=zzqqxx%20wwvvkk', '/?q=coffee&ask=1', '/account', '/connect', '/status', '/doctor', '/users', '/audit', '/market/topup', '/sign-in', '/no-such-page'];
+const seeds = ['/', '/?q=coffee', '/?q=молоко', '/?q=水', '/?q=zzqqxx%20wwvvkk', '/?q=coffee&ask=1', '/account', '/connect', '/status', '/doctor', '/users', '/audit', '/market', '/market?q=%D0%B2%D1%8B%D1%87%D0%B8%D1%82%D0%BA%D0%B0', '/market/credit', '/market/earnings?author=mira', '/market/books?check=1', '/market/payouts', '/market/topup', '/reports', '/sign-in', '/no-such-page'];
 
 async function checkPage(tab, entry, view, { isLong }) {
   await tab.look(view);

@@ -5,6 +5,7 @@ import { owner, setUp } from '../lab/person.mjs';
 import { startServer } from '../lab/server.mjs';
 import { until } from '../lab/wait.mjs';
 import { addHostilePeople, addPeople, fillHostileLibrary, fillLibrary, signInAs } from './library.mjs';
+import { fillHostileMethods, fillMarket, fillMethods } from './market.mjs';
 import { markup } from './payloads.mjs';
 import { fillHostileVault, fillVault } from './vault.mjs';
 import { cookieOf } from './visitor.mjs';
@@ -26,13 +27,19 @@ export async function noteAt({ server, token }, path) {
 export async function withSite({ hostile = false, config = '' } = {}, work) {
   // Vectors of the hostile vault would take minutes, and decide nothing.
   if (hostile) config += '[embed]\nprovider = "none"\n';
+  config += '[oss]\nbuild = false\n';
+  const fill = dir => {
+    (hostile ? fillHostileVault : fillVault)(dir);
+    (hostile ? fillHostileMethods : fillMethods)(dir);
+  };
   await withBrowser(async browser => {
-    const server = await startServer({ config, fill: hostile ? fillHostileVault : fillVault });
+    const server = await startServer({ config, fill });
     try {
       const token = server.cli('token', 'create', '--scope', 'owner').trim().split(/\s+/).at(-1);
       await fillLibrary(server, token);
       if (hostile) await fillHostileLibrary(server, token);
       await until('the index', () => isIndexed(server), { seconds: 300, every: 500 });
+      await fillMarket(server, { hostile });
       const context = await browser.createBrowserContext();
       const page = await context.newPage();
       await setUp(page, server);

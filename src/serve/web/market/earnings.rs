@@ -25,7 +25,7 @@ struct EarningsPage {
     tabs: Vec<Chip>,
     name: String,
     display_name: String,
-    /// Whose earnings the owner may open.
+    /// Whose earnings the owner may open; empty where there are no others.
     authors: Vec<Chip>,
     statement: Statement,
     methods: Vec<MethodLine>,
@@ -103,6 +103,9 @@ fn page(visit: &Visit, person: &Person, account: &Account) -> Result<Html> {
                 text: other,
             });
         }
+    }
+    if authors.iter().all(|author| author.on) {
+        authors.clear();
     }
     let page = EarningsPage {
         tabs: tabs(visit, Some(person)),

@@ -128,6 +128,7 @@ fn words(result: &str, notes: &str) -> String {
     let word = result.split_once('_').map_or(result, |(_, word)| word).to_lowercase();
     match notes.trim() {
         "" => word,
+        notes if notes.starts_with(&word) => notes.to_owned(),
         notes => format!("{word}: {notes}"),
     }
 }
@@ -171,5 +172,6 @@ mod tests {
         assert_eq!(at("file:///tmp/o"), None);
         assert_eq!(source("https://github.com/o/n", "abc", "", None), None);
         assert_eq!(words("BUILD_SKIPPED", "no sandbox"), "skipped: no sandbox");
+        assert_eq!(words("TEST_SKIPPED", "skipped with the build"), "skipped with the build");
     }
 }

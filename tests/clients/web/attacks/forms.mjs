@@ -17,7 +17,7 @@ const origins = server => [
 ];
 
 export async function formAttacks({ context, server, cookie }) {
-  const { forms } = await crawl(server, { seeds: ['/', '/?q=coffee', '/cards', '/bookmarks', '/prompts', '/account', '/users', '/status', '/trends'], cookie, perShape: 3 });
+  const { forms } = await crawl(server, { seeds: ['/', '/?q=coffee', '/cards', '/bookmarks', '/prompts', '/account', '/users', '/status', '/trends', '/market', '/market/books', '/market/payouts', '/reports'], cookie, perShape: 3 });
   const posts = forms.filter(form => form.method === 'post');
   await check('forms: there are some', () => assert.ok(posts.length > 2, posts.map(form => form.key).join(', ')));
   for (const form of posts) {
