@@ -103,10 +103,10 @@ mod undo_pages;
 mod vault_counts;
 #[cfg(unix)]
 mod vault_trouble;
+mod views;
 mod web;
 mod web_bookmarks;
 mod web_cards;
 mod web_market;
 mod web_prompts;
 mod web_reports;
-mod views;

@@ -131,7 +131,11 @@ mod tests {
     fn a_view_runs_its_own_script_only() {
         for (view, document) in VIEWS.iter().zip(DOCUMENTS.iter()) {
             assert!(document.contains(&format!("data-view=\"{}\"", view.name)));
-            assert!(document.contains(&hash(SCRIPT)) && !document.contains("unsafe"), "{}", view.name);
+            assert!(
+                document.contains(&hash(SCRIPT)) && !document.contains("unsafe"),
+                "{}",
+                view.name
+            );
             assert_eq!(document.matches("<script>").count(), 1);
             assert!(document.contains(&format!("<script>{SCRIPT}</script>")));
             assert!(!document.contains("{style}") && !document.contains("{policy}"));
