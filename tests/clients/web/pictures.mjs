@@ -15,7 +15,7 @@ mkdirSync(folder, { recursive: true });
 await withSite({}, async site => {
   const tab = await openTab(site.context, site.server);
   const pictures = [
-    ['search', 'light', '/?q=coffee%20tastes%20sour'],
+    ['search', 'light', '/?q=coffee'],
     ['note', 'dark', await noteAt(site, 'guides/Home backup guide.md')],
   ];
   for (const [name, scheme, address] of pictures) {
