@@ -24,7 +24,7 @@ for revision in 2025-11-25 2026-07-28; do
     if [ "$revision" = 2026-07-28 ]; then
         for scenario in sep-2640-skills-enumeration sep-2640-skills-manifest sep-2640-skills-directory; do
             timeout -k 10 60 "$NODE" "$suite/dist/index.js" server --url "$SERVER_URL/_system/mcp" \
-                --scenario "$scenario" --spec-version "$revision" --output-dir "$results/$revision" \
+                --scenario "$scenario" --spec-version "$revision" --force --output-dir "$results/$revision" \
                 >>"$results/$revision.log" 2>&1 || true
         done
     fi

@@ -325,7 +325,8 @@ impl App {
         let mut found: Vec<Candidate<'_>> = match address {
             Address::Method { name, .. } => {
                 let uri = address::of_method(name);
-                let mut methods = self.method_candidates(rights)?;
+                let mut methods =
+                    self.method_candidates(&page_candidates(&pages, rights), rights)?;
                 methods.retain(|candidate| candidate.uri == uri);
                 methods
             }
@@ -357,14 +358,19 @@ impl App {
         rights: &Rights,
     ) -> Result<Vec<Candidate<'a>>> {
         // Both are by address, and folders come first.
-        let mut methods = self.method_candidates(rights)?;
-        methods.sort_by(|a, b| a.uri.cmp(&b.uri));
         let mut all = page_candidates(pages, rights);
+        let mut methods = self.method_candidates(&all, rights)?;
+        methods.sort_by(|a, b| a.uri.cmp(&b.uri));
         all.extend(methods);
         Ok(all)
     }
 
-    fn method_candidates(&self, rights: &Rights) -> Result<Vec<Candidate<'static>>> {
+    /// The skills of methods. A folder of the caller's keeps its name.
+    fn method_candidates(
+        &self,
+        folders: &[Candidate<'_>],
+        rights: &Rights,
+    ) -> Result<Vec<Candidate<'static>>> {
         if !has_skills(rights) {
             return Ok(Vec::new());
         }
@@ -372,7 +378,9 @@ impl App {
         methods.retain(|method| !method.is_initialize());
         let named: Vec<(Pid, &str)> =
             methods.iter().map(|method| (method.pid(), method.name.as_str())).collect();
-        let names = names::of_methods(&named);
+        let taken =
+            folders.iter().filter_map(|folder| address::folder(&folder.uri).rsplit('/').next());
+        let names = names::of_methods(&named, taken);
         let candidates = methods.into_iter().zip(names).map(|(method, name)| Candidate {
             uri: address::of_method(&name).into(),
             origin: Origin::Method(Box::new(method), name),

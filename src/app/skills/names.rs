@@ -43,12 +43,15 @@ pub fn plain(text: &str) -> String {
     with_ending(start, &digest)
 }
 
-/// The names of the methods of these pages and names, each once. The page with the lower number
-/// keeps the plain name, so that a new page renames no other.
-pub fn of_methods(methods: &[(Pid, &str)]) -> Vec<String> {
+/// The names of the methods of these pages and names, each once, and none that is taken. The page
+/// with the lower number keeps the plain name, so that a new page renames no other.
+pub fn of_methods<'a>(
+    methods: &[(Pid, &str)],
+    taken: impl IntoIterator<Item = &'a str>,
+) -> Vec<String> {
     let mut order: Vec<usize> = (0..methods.len()).collect();
     order.sort_by_key(|at| methods[*at].0);
-    let mut taken: HashSet<String> = HashSet::new();
+    let mut taken: HashSet<String> = taken.into_iter().map(str::to_owned).collect();
     let mut names = vec![String::new(); methods.len()];
     for at in order {
         let (pid, method) = methods[at];
@@ -139,11 +142,12 @@ mod tests {
     #[test]
     fn two_methods_have_two_names_and_a_new_one_renames_nobody() {
         let old = [(Pid(4), "weekly_plan"), (Pid(9), "weekly-plan")];
-        assert_eq!(of_methods(&old), ["weekly-plan", "weekly-plan-p9"]);
+        assert_eq!(of_methods(&old, []), ["weekly-plan", "weekly-plan-p9"]);
         let new = [(Pid(12), "Weekly.Plan"), (Pid(9), "weekly-plan"), (Pid(4), "weekly_plan")];
-        assert_eq!(of_methods(&new), ["weekly-plan-p12", "weekly-plan-p9", "weekly-plan"]);
+        assert_eq!(of_methods(&new, []), ["weekly-plan-p12", "weekly-plan-p9", "weekly-plan"]);
         let odd = [(Pid(1), "a"), (Pid(2), "a-p3"), (Pid(3), "a_")];
-        assert_eq!(of_methods(&odd), ["a", "a-p3", "a-p3x"]);
+        assert_eq!(of_methods(&odd, []), ["a", "a-p3", "a-p3x"]);
+        assert_eq!(of_methods(&old, ["weekly-plan"]), ["weekly-plan-p4", "weekly-plan-p9"]);
     }
 
     proptest! {
@@ -156,8 +160,8 @@ mod tests {
         fn names_are_unique(texts in proptest::collection::vec("[aA._-]{1,5}|.{1,3}", 1..20)) {
             let methods: Vec<(Pid, &str)> =
                 (1_i64..).map(Pid).zip(texts.iter().map(String::as_str)).collect();
-            let names = of_methods(&methods);
-            prop_assert!(names.iter().all(|name| is_name(name)));
+            let names = of_methods(&methods, ["a"]);
+            prop_assert!(names.iter().all(|name| is_name(name) && name != "a"));
             let unique: HashSet<&String> = names.iter().collect();
             prop_assert_eq!(unique.len(), names.len());
         }
