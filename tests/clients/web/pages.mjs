@@ -1,6 +1,6 @@
 // Every page that links lead to, as the owner and as a visitor: light and dark, wide and on a phone.
 //
-//     node pages.mjs [START...]     only pages whose path starts so
+//     node pages.mjs [START...]     only pages whose path starts so; `made` for those behind forms
 import assert from 'node:assert/strict';
 
 import { check, finish } from '../lab/report.mjs';
@@ -103,7 +103,7 @@ await withSite({}, async site => {
         await check(`${who} ${path}: ${view.name}`, () => checkPage(tab, entry, view, { isLong }));
       }
     }
-    for (const [name, go] of Object.entries(who === 'owner' && only.length === 0 ? made : {})) {
+    for (const [name, go] of Object.entries(who === 'owner' && (only.length === 0 || only.includes('made')) ? made : {})) {
       for (const view of views.slice(0, 2)) {
         await check(`owner, ${name}: ${view.name}`, async () => {
           await tab.look(view);
