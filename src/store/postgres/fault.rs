@@ -76,14 +76,6 @@ impl Fault {
     pub(super) fn is(&self, state: &SqlState) -> bool {
         matches!(self, Self::Server(error) if error.code() == Some(state))
     }
-
-    /// The constraint that a statement violated.
-    pub(super) fn constraint(&self) -> Option<&str> {
-        match self {
-            Self::Server(error) => error.as_db_error()?.constraint(),
-            _ => None,
-        }
-    }
 }
 
 fn is_ending(code: &SqlState) -> bool {

@@ -4,8 +4,6 @@
 //! Statements read like those of `sqlite`: the session knows its library, so none names it. Reads
 //! are one statement where they can be, for each is a round trip.
 
-#![allow(dead_code, reason = "the nouns that use the rest follow")]
-
 mod address;
 mod audit;
 mod bookmarks;
@@ -125,7 +123,7 @@ impl Postgres {
             let mut begun = lent.get()?.batch(&begin);
             // Nothing was done yet when an idle connection is dead at the beginning.
             if lent.was_idle && begun.as_ref().is_err_and(Fault::is_worth_another_connection) {
-                lent = self.pool.take()?;
+                lent = self.pool.replace(lent)?;
                 begun = lent.get()?.batch(&begin);
             }
             let mut transaction = Transaction::begun(lent.get()?, self.library, begun)?;
@@ -143,8 +141,7 @@ impl Postgres {
         let done = work(lent.get()?);
         let done = match done {
             Err(fault) if lent.was_idle && fault.is_worth_another_connection() => {
-                drop(lent);
-                work(self.pool.take()?.get()?)
+                work(self.pool.replace(lent)?.get()?)
             }
             done => done,
         };

@@ -118,6 +118,18 @@ impl Pool {
         self.fresh()
     }
 
+    /// A new connection, after an idle one turned out to be dead: the others probably are too.
+    pub(super) fn replace(&self, dead: Lent<'_>) -> Result<Lent<'_>, Fault> {
+        drop(dead);
+        self.forget_idle(&mut self.state());
+        self.take()
+    }
+
+    fn forget_idle(&self, state: &mut State) {
+        state.open -= state.idle.len();
+        state.idle.clear();
+    }
+
     /// A new connection, counted already.
     fn fresh(&self) -> Result<Lent<'_>, Fault> {
         // From here on the count goes down when it is dropped.
@@ -160,12 +172,9 @@ impl Pool {
         let now = Instant::now();
         let mut state = self.state();
         // Connections from before the fault are of no use any more.
-        let idle = std::mem::take(&mut state.idle);
-        state.open -= idle.len();
+        self.forget_idle(&mut state);
         let since = state.absence.as_ref().map_or(now, |absence| absence.since);
         state.absence = Some(Absence { since, retry: now + RETRY, why });
-        drop(state);
-        drop(idle);
     }
 
     /// Since when the server is away, and why.
@@ -194,10 +203,12 @@ impl Pool {
         // A process that stops within a transaction must not hold the library for long.
         connection.batch(&format!(
             "SET statement_timeout = {milliseconds};
-             SET lock_timeout = {milliseconds};
+             SET lock_timeout = {};
              SET idle_in_transaction_session_timeout = {};
              SET client_min_messages = warning;
              {session}",
+            // Before the statement's limit, so that the reason is known.
+            milliseconds * 9 / 10,
             2 * milliseconds
         ))?;
         Ok(connection)

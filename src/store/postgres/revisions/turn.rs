@@ -46,7 +46,7 @@ impl Postgres {
             let mut lent = self.pool.take()?;
             let mut row = lent.get()?.query_one(sql, &[&LOCK, &library]);
             if lent.was_idle && row.as_ref().is_err_and(Fault::is_worth_another_connection) {
-                lent = self.pool.take()?;
+                lent = self.pool.replace(lent)?;
                 row = lent.get()?.query_one(sql, &[&LOCK, &library]);
             }
             match row {
