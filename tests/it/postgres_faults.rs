@@ -44,7 +44,8 @@ fn says(url: &str) -> String {
 fn a_wrong_address_says_what_to_do_and_never_the_password() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.allow("host all guest 127.0.0.1/32 scram-sha-256");
-    cluster.sql("CREATE ROLE guest LOGIN PASSWORD 'right'; CREATE DATABASE theirs OWNER guest");
+    cluster.sql("CREATE ROLE guest LOGIN PASSWORD 'right'");
+    cluster.sql("CREATE DATABASE theirs OWNER guest");
     let port = cluster.port;
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     for (url, parts) in [
@@ -150,7 +151,11 @@ fn a_standby_is_named_and_a_promoted_one_is_found() {
     primary.crash();
     assert!(is_away(&store.items.record(Kind::Card, "lost", 1).unwrap_err()));
     standby.promote();
-    until("the new primary takes writes", || store.items.record(Kind::Card, "after", 1).is_ok());
+    let deadline = Instant::now() + PATIENCE;
+    while let Err(error) = store.items.record(Kind::Card, "after", 1) {
+        assert!(Instant::now() < deadline, "the new primary takes no writes: {error}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert_eq!(store.items.count(None).unwrap(), 2);
 }
 
