@@ -47,8 +47,7 @@ pub async fn show(visit: Visit) -> Response {
             check(visit)?;
             let owner = Person::owner(visit)?;
             let current: String = Timestamp::now().date().chars().take(7).collect();
-            let (_, before) = (current.as_str(), neighbours(&current)?.0);
-            let (last, _) = month(&before)?;
+            let (last, _) = month(&neighbours(&current)?.0)?;
             page(visit, &owner, &month_of(visit, last)?, None)
         })
         .await
