@@ -90,7 +90,7 @@ function table(caption, columns, rows) {
   const cell = (value) => (typeof value === "number" ? el("td", { class: "number" }, String(value)) : auto("td", value));
   return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
     el("table", {}, el("caption", { class: "hidden" }, caption),
-      el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col" }, column)))),
+      el("thead", {}, el("tr", {}, columns.map((column, at) => el("th", { scope: "col", class: typeof rows[0]?.[at] === "number" ? "number" : undefined }, column)))),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell))))));
 }
 

@@ -2,12 +2,13 @@
 // a real client of a real server.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { withBrowser } from '../lab/browser.mjs';
-import { require } from '../lab/packages.mjs';
+import { require, root } from '../lab/packages.mjs';
 import { check, finish } from '../lab/report.mjs';
 import { binary, startServer } from '../lab/server.mjs';
 import { until } from '../lab/wait.mjs';
@@ -24,6 +25,9 @@ const { AppBridge } = await import(pathToFileURL(require.resolve('@modelcontextp
 const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'; frame-src 'self'; object-src 'none'";
 const hostPage = `<!doctype html><html lang="en"><title>Host</title><link rel="icon" href="data:,"><iframe id="view" title="View" sandbox="allow-scripts" width="720" height="900"></iframe>
 <script>addEventListener('message', event => { if (event.source === document.querySelector('#view').contentWindow) fromView(JSON.stringify(event.data)); });</script></html>`;
+
+const pictures = join(root, 'target/screenshots');
+mkdirSync(pictures, { recursive: true });
 
 /** A host with one view, connected. */
 async function openView(context, site, { html, client, theme = 'light', bypass = false, capabilities = { openLinks: {}, serverTools: {} } }) {
@@ -135,7 +139,7 @@ await withBrowser(async browser => {
           const wide = await view.frame.evaluate(() => document.documentElement.scrollWidth - innerWidth);
           assert.ok(wide <= 0, `${wide} px too wide`);
           await until('its height', () => view.height() > 100);
-          await view.page.screenshot({ path: join(server.dir, 'view.png') });
+          await view.page.screenshot({ path: join(pictures, `view ${name} ${theme}.png`) });
           await view.bridge.teardownResource({});
           await view.close();
         });
