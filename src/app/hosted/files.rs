@@ -1,27 +1,18 @@
 //! The files of a hosted vault as one caller may see and write them.
 
+mod changing;
+
 use std::collections::HashMap;
 
-use super::{
-    check_path,
-    write::{content, key, now_ns},
-};
+use super::write::content;
 use crate::{
-    app::{App, edit::page_in, rights::Rights, vaults::files::is_hidden, vaults::files::is_page},
-    domain::{Author, Code, Error, Kind, Page, Result, VaultPath},
+    app::{App, edit::page_in, rights::Rights, vaults::files::is_page},
+    domain::{Author, Error, Page, Result, VaultPath},
     store::{
-        hosted::{Expected, FileStep, HostedFile, HostedUsage, Property, TRASH},
+        hosted::{Expected, HostedFile, HostedUsage, Property, TRASH},
         pages::VaultRow,
-        revisions::Revision,
     },
-    vault::read::hash,
 };
-
-/// How often an unconditional write is tried again when somebody else writes at the same moment.
-const ATTEMPTS: usize = 5;
-
-/// The tool that the journal names.
-const TOOL: &str = "webdav";
 
 /// A hosted vault and one caller's rights.
 pub struct HostedVault<'a> {
@@ -173,189 +164,6 @@ impl HostedVault<'_> {
         Ok((usage, self.app.hosted_limits().bytes))
     }
 
-    /// Writes a file. With `expected` other than [`Expected::Any`] it must be that.
-    pub fn put(
-        &self,
-        path: &VaultPath,
-        bytes: &[u8],
-        mtime_ns: Option<i64>,
-        expected: Expected,
-    ) -> Result<HostedFile> {
-        check_path(path)?;
-        let limit = self.app.config.hosted.file_bytes;
-        if bytes.len() as u64 > limit {
-            return Err(Error::limit(format!(
-                "`{path}` has {} bytes, more than `hosted.file_bytes` ({limit}) allows; nothing was changed",
-                bytes.len()
-            )));
-        }
-        let mtime_ns = mtime_ns.unwrap_or_else(now_ns);
-        self.again(expected == Expected::Any, || self.put_once(path, bytes, mtime_ns, expected))?;
-        let file = self.app.store.hosted.stat(&self.row.name, path.as_str())?;
-        file.ok_or_else(|| Error::not_found(format!("`{path}` was removed at this moment")))
-    }
-
-    fn put_once(
-        &self,
-        path: &VaultPath,
-        bytes: &[u8],
-        mtime_ns: i64,
-        expected: Expected,
-    ) -> Result<()> {
-        let before = self.app.store.hosted.read(&self.row.name, path.as_str())?;
-        let known = before.as_ref().and_then(|(file, _)| file.hash);
-        let now = known.map_or(Expected::Absent, Expected::Content);
-        if expected != Expected::Any && expected != now {
-            return Err(Error::conflict(format!(
-                "`{path}` is not what the request expects: it was changed since; nothing was changed. Read it again"
-            )));
-        }
-        if known == Some(hash(bytes)) {
-            // The same bytes again: no change, no history.
-            return self.check_place(path);
-        }
-        let put =
-            FileStep::Put { path: path.clone(), bytes: bytes.to_vec(), mtime_ns, expected: now };
-        let before = before.map(|(_, bytes)| bytes);
-        if !self.is_recorded(path, bytes.len().max(before.as_ref().map_or(0, Vec::len))) {
-            self.check_place(path)?;
-            let mut steps = vec![put];
-            // What is replaced goes to the trash. Settings of programs change all the time.
-            if let (Some(_), false) = (&before, is_hidden(path.as_str())) {
-                let to = self.trash_path(path)?;
-                steps.insert(0, FileStep::Copy { from: path.clone(), to });
-            }
-            return self.write(&steps, Vec::new());
-        }
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let after = text(bytes);
-        let old = before.as_deref().map(text);
-        if let Some(old) = &old {
-            self.rights.check_write(&page_in(&self.row, path, old))?;
-        }
-        self.rights.check_write(&page_in(&self.row, path, &after))?;
-        let known = old.as_deref().map(|text| (path, text));
-        self.app.check_files(&self.row, known, (path, &after), self.rights)?;
-        let revision = Revision {
-            pid: None,
-            kind: Kind::Page,
-            key: key(&self.row, path),
-            moved_to: None,
-            before,
-            after: Some(bytes.to_vec()),
-        };
-        self.write(&[put], vec![revision])
-    }
-
-    /// Makes a folder.
-    pub fn make_folder(&self, path: &VaultPath) -> Result<()> {
-        check_path(path)?;
-        self.check_folder(path)?;
-        self.write(&[FileStep::Folder { path: path.clone() }], Vec::new())
-    }
-
-    /// Deletes a file: it moves to the trash of the vault. What is in the trash, and what a leading
-    /// dot hides, is removed.
-    pub fn delete(&self, path: &VaultPath) -> Result<()> {
-        self.again(true, || {
-            let (file, bytes) = self.existing(path)?;
-            let expected = file.hash.map_or(Expected::Any, Expected::Content);
-            if is_hidden(path.as_str()) {
-                self.check_place(path)?;
-                return self
-                    .write(&[FileStep::Remove { path: path.clone(), expected }], Vec::new());
-            }
-            self.check_removal(path, &bytes)?;
-            let to = self.trash_path(path)?;
-            let moved = FileStep::Move { from: path.clone(), to: to.clone(), expected };
-            self.write(&[moved], self.moved(path, &to, bytes).into_iter().collect())
-        })
-    }
-
-    /// Removes a folder with nothing in it.
-    pub fn remove_folder(&self, path: &VaultPath) -> Result<()> {
-        self.check_folder(path)?;
-        if !self.app.store.hosted.list(&self.row.name, path.as_str())?.is_empty() {
-            return Err(Error::conflict(format!(
-                "the folder `{path}` is not empty; nothing was changed"
-            )));
-        }
-        let path = path.clone();
-        self.write(&[FileStep::Remove { path, expected: Expected::Any }], Vec::new())
-    }
-
-    /// Moves a file, or a folder with everything below it. A file at the destination goes to the
-    /// trash.
-    pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        check_path(to)?;
-        self.again(true, || {
-            let source = self.stat(from)?.ok_or_else(|| absent(from))?;
-            let mut steps = Vec::new();
-            let mut revisions = Vec::new();
-            if let Some(there) = self.app.store.hosted.stat(&self.row.name, to.as_str())? {
-                if there.is_folder() {
-                    return Err(Error::conflict(format!("the folder `{to}` exists already")));
-                }
-                let (_, bytes) = self.existing(to)?;
-                self.check_removal(to, &bytes)?;
-                let trash = self.trash_path(to)?;
-                let expected = there.hash.map_or(Expected::Any, Expected::Content);
-                steps.push(FileStep::Move { from: to.clone(), to: trash.clone(), expected });
-                revisions.extend(self.moved(to, &trash, bytes));
-            }
-            let files = match source.is_folder() {
-                true => self.app.store.hosted.below(&self.row.name, from.as_str())?,
-                false => vec![source.clone()],
-            };
-            if source.is_folder() {
-                self.check_folder(from)?;
-                self.check_folder(to)?;
-            }
-            for file in files.iter().filter(|file| !file.is_folder()) {
-                let old = VaultPath::parse(&file.path)?;
-                let new = VaultPath::parse(&format!("{to}{}", &file.path[from.as_str().len()..]))?;
-                check_path(&new)?;
-                let (_, bytes) = self.existing(&old)?;
-                self.check_removal(&old, &bytes)?;
-                self.check_arrival(&new, Some(&old), &bytes)?;
-                revisions.extend(self.moved(&old, &new, bytes));
-            }
-            let expected = source.hash.map_or(Expected::Any, Expected::Content);
-            steps.push(FileStep::Move { from: from.clone(), to: to.clone(), expected });
-            self.write(&steps, revisions)
-        })
-    }
-
-    /// Copies a file with its properties. A file at the destination goes to the trash.
-    pub fn copy(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        check_path(to)?;
-        self.again(true, || {
-            let (_, bytes) = self.existing(from)?;
-            self.check_arrival(to, None, &bytes)?;
-            let before = self.app.store.hosted.read(&self.row.name, to.as_str())?;
-            let before = before.map(|(_, bytes)| bytes);
-            let mut steps = Vec::new();
-            if let Some(before) = &before {
-                self.check_removal(to, before)?;
-                if !self.is_recorded(to, before.len()) && !is_hidden(to.as_str()) {
-                    steps.push(FileStep::Copy { from: to.clone(), to: self.trash_path(to)? });
-                }
-            }
-            steps.push(FileStep::Copy { from: from.clone(), to: to.clone() });
-            let size = bytes.len().max(before.as_ref().map_or(0, Vec::len));
-            let revision = Revision {
-                pid: None,
-                kind: Kind::Page,
-                key: key(&self.row, to),
-                moved_to: None,
-                before,
-                after: Some(bytes),
-            };
-            let revisions = self.is_recorded(to, size).then_some(revision);
-            self.write(&steps, revisions.into_iter().collect())
-        })
-    }
-
     /// The properties that WebDAV clients keep with a file.
     pub fn properties(&self, path: &VaultPath) -> Result<Vec<Property>> {
         self.app.store.hosted.properties(&self.row.name, path.as_str())
@@ -372,47 +180,8 @@ impl HostedVault<'_> {
         self.app.store.hosted.set_properties(&self.row.name, path.as_str(), changes)
     }
 
-    /// Whether the journal records what happens to a file: notes, within the size of notes.
-    fn is_recorded(&self, path: &VaultPath, size: usize) -> bool {
-        is_page(path.as_str()) && size as u64 <= self.app.config.limits.note_bytes
-    }
-
-    /// The revision of a note that moves; `None` for what is no note before.
-    fn moved(&self, from: &VaultPath, to: &VaultPath, bytes: Vec<u8>) -> Option<Revision> {
-        if !self.is_recorded(from, bytes.len()) && !self.is_recorded(to, bytes.len()) {
-            return None;
-        }
-        Some(Revision {
-            pid: None,
-            kind: Kind::Page,
-            key: key(&self.row, from),
-            moved_to: Some(key(&self.row, to)),
-            before: Some(bytes.clone()),
-            after: Some(bytes),
-        })
-    }
-
     fn existing(&self, path: &VaultPath) -> Result<(HostedFile, Vec<u8>)> {
         self.read(path)?.ok_or_else(|| absent(path))
-    }
-
-    /// A free name in the trash.
-    fn trash_path(&self, path: &VaultPath) -> Result<VaultPath> {
-        let name = path.file_name();
-        let (stem, ending) = match name.rsplit_once('.') {
-            Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
-            _ => (name, String::new()),
-        };
-        for number in 1.. {
-            let name = match number {
-                1 => format!("{TRASH}/{stem}{ending}"),
-                number => format!("{TRASH}/{stem} {number}{ending}"),
-            };
-            if self.app.store.hosted.stat(&self.row.name, &name)?.is_none() {
-                return VaultPath::parse(&name);
-            }
-        }
-        Err(Error::internal("the trash has no free name"))
     }
 
     /// Refuses to write a file that is no page where the caller may not write.
@@ -447,38 +216,6 @@ impl HostedVault<'_> {
         self.rights.check_write(&page_in(&self.row, path, &text))?;
         let known = from.map(|from| (from, text.as_ref()));
         self.app.check_files(&self.row, known, (path, &text), self.rights)
-    }
-
-    /// Writes, under the change that the caller's last write began.
-    fn write(&self, steps: &[FileStep], mut revisions: Vec<Revision>) -> Result<()> {
-        let keys: Vec<String> = revisions
-            .iter()
-            .flat_map(|revision| [revision.key.clone(), revision.key_after().to_owned()])
-            .collect();
-        let mut paths: Vec<&str> = keys.iter().map(String::as_str).collect();
-        paths.dedup();
-        let actor = self.rights.actor(TOOL);
-        let mut change = self.app.joined_change(&self.row.name, &actor, &paths)?;
-        self.app.write_hosted(&self.row, steps, &mut change, &mut revisions)?;
-        if !paths.is_empty() {
-            self.app.remember_change(&self.row.name, &change, &paths);
-        }
-        Ok(())
-    }
-
-    /// Tries again what met another writer, if the caller does not care what was there before.
-    fn again(&self, unconditional: bool, mut work: impl FnMut() -> Result<()>) -> Result<()> {
-        let mut attempt = 1;
-        loop {
-            match work() {
-                Err(error)
-                    if error.code == Code::Conflict && unconditional && attempt < ATTEMPTS =>
-                {
-                    attempt += 1;
-                }
-                done => return done,
-            }
-        }
     }
 }
 
