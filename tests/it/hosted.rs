@@ -258,8 +258,11 @@ fn names_and_authors_are_checked() {
     say(&home, &["vault", "create", "mira", "--author", "mira"]);
     let root = folder(&home);
     say(&home, &["import", "vault", root.to_str().unwrap(), "--vault", "mira"]);
-    let (_, out, _) = run(&home, &["search", "zanzibarine", "--json"]);
-    assert!(out.contains("\"mira\""), "every page of the vault is its author's: {out}");
+    // Every page of the vault is its author's.
+    let (_, out, _) = run(&home, &["search", "zanzibarine", "--author", "mira"]);
+    assert!(out.contains("Roast"), "{out}");
+    let (status, _, _) = run(&home, &["search", "zanzibarine", "--author", "ann"]);
+    assert_eq!(status, 1);
     let (status, _, err) = run(&home, &["import", "vault", "/nowhere", "--vault", "team"]);
     assert!(status == 2 && err.contains("cannot be opened"), "{err}");
     let (status, _, err) = run(&home, &["import", "vault", "/tmp", "--vault", "nobody"]);

@@ -62,6 +62,7 @@ fn what_changed_is_pushed_and_nothing_else() {
     let (_, out, _) = author.push(&root, &[]);
     assert_eq!(out.trim(), "0 new, 0 changed, 0 moved to the trash, 10 unchanged");
     put(&root.join("кофе/Обжарка.md"), "# Обжарка\n\nТёмная.\n");
+    std::fs::create_dir(root.join("新しい")).unwrap();
     put(&root.join("新しい/ノート.md"), "# ノート\n");
     std::fs::remove_file(root.join("img/pic.png")).unwrap();
     let (status, out, _) = author.push(&root, &[]);

@@ -52,6 +52,13 @@ pub struct VaultLocks {
     outcome: Arc<Outcome>,
 }
 
+/// Whose locks count.
+#[derive(Clone, Copy)]
+enum Who<'a> {
+    Anybody,
+    Is(Option<&'a str>),
+}
+
 fn normal(path: &DavPath) -> String {
     String::from_utf8_lossy(path.as_bytes()).trim_matches('/').nfc().collect()
 }
@@ -103,13 +110,17 @@ impl VaultLocks {
     fn allows(
         &self,
         path: &str,
-        who: Option<&str>,
+        who: Who<'_>,
         deep: bool,
         tokens: &[String],
     ) -> Result<(), Box<DavLock>> {
         let held = self.live();
         let is_own = |known: &&Held| {
-            tokens.contains(&known.lock.token) && known.lock.principal.as_deref() == who
+            let is_theirs = match who {
+                Who::Anybody => true,
+                Who::Is(who) => known.lock.principal.as_deref() == who,
+            };
+            is_theirs && tokens.contains(&known.lock.token)
         };
         let above: Vec<&Held> = held.iter().filter(|known| known.covers(path)).collect();
         // Of several shared locks, one suffices.
@@ -202,11 +213,12 @@ impl DavLockSystem for VaultLocks {
         &'_ self,
         path: &DavPath,
         principal: Option<&str>,
-        _ignore_principal: bool,
+        ignore_principal: bool,
         deep: bool,
         submitted_tokens: &[String],
     ) -> LsFuture<'_, Result<(), DavLock>> {
-        let allowed = self.allows(&normal(path), principal, deep, submitted_tokens);
+        let who = if ignore_principal { Who::Anybody } else { Who::Is(principal) };
+        let allowed = self.allows(&normal(path), who, deep, submitted_tokens);
         Box::pin(ready(allowed.map_err(|conflict| *conflict)))
     }
 
