@@ -121,9 +121,42 @@ pub fn sentence(message: &str) -> String {
     format!("{first}{}{stop}", letters.as_str())
 }
 
+/// A message as HTML: what stands between backticks is code. Everything is escaped.
+pub fn marked(message: impl AsRef<str>) -> String {
+    let parts: Vec<&str> = message.as_ref().split('`').collect();
+    let last = parts.len() - 1;
+    let mut html = String::new();
+    for (number, part) in parts.into_iter().enumerate() {
+        match (number % 2, number == last) {
+            (0, _) => html += &escaped(part),
+            (_, false) => html += &format!("<code>{}</code>", escaped(part)),
+            // A backtick without its pair is a sign like any other.
+            (_, true) => html += &format!("`{}", escaped(part)),
+        }
+    }
+    html
+}
+
+/// As the templates escape.
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&#38;").replace('<', "&#60;").replace('>', "&#62;");
+    text.replace('"', "&#34;").replace('\'', "&#39;")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_message_quotes_is_code_and_never_markup() {
+        assert_eq!(
+            marked("see `a<b>` and `c`"),
+            "see <code>a&#60;b&#62;</code> and <code>c</code>"
+        );
+        assert_eq!(marked("one ` alone <i>"), "one ` alone &#60;i&#62;");
+        assert_eq!(marked("`\"'&`"), "<code>&#34;&#39;&#38;</code>");
+        assert_eq!(marked(""), "");
+    }
 
     #[test]
     fn a_message_becomes_a_sentence() {

@@ -1,6 +1,6 @@
 //! What the server works on in the background, each with how far it is.
 
-use super::super::{Visit, bookmarks::JobState};
+use super::super::{Visit, address, bookmarks::JobState};
 use crate::app::{oss::Known, status::Status};
 
 /// One piece of work.
@@ -47,6 +47,7 @@ pub fn going_on(visit: &Visit, status: &Status) -> Vec<Work> {
         match known {
             Known::Verifying { step, steps, doing } => all.push(Work {
                 percent: (step * 100).checked_div(steps),
+                href: Some(address("/reports/of", [("repo", repository.as_str())])),
                 ..Work::new(&name, &doing)
             }),
             Known::Queued { before } => {
