@@ -7,6 +7,7 @@
 
 pub mod probe;
 pub mod public;
+pub mod rpc;
 pub mod webdav;
 
 use std::{

@@ -36,6 +36,10 @@ pub enum Right {
     Maintain,
     /// Have the configured language model called, which may cost money.
     LanguageModel,
+    /// Be shown what other bases answer to the owner's token.
+    OtherBases,
+    /// Be shown what other bases answer that the config marks as public.
+    PublicBases,
     /// Know the state of the library: that it is empty, that a vault cannot be read, which
     /// categories there are.
     LibraryState,
@@ -144,6 +148,8 @@ impl Rights {
             Right::SharedPrompts => !is_confined,
             Right::Use(toolset) => self.toolsets.has(toolset),
             Right::LibraryState => is_owner && self.readable.is_everything(),
+            Right::OtherBases => is_owner && self.readable.is_everything() && !is_confined,
+            Right::PublicBases => !is_confined,
             Right::History | Right::VerifyRepositories | Right::Maintain => {
                 is_owner && may_write && !is_confined
             }

@@ -30,6 +30,7 @@ mod out;
 mod prompt;
 mod push;
 mod read;
+mod remote;
 mod results;
 mod search;
 mod serve;
@@ -158,6 +159,8 @@ enum Command {
     Audit(audit::Audit),
     /// Keep the books: credit, refunds, usage, statements, payouts
     Market(market::Market),
+    /// Name the other bases that are searched too, and check that they answer
+    Remote(remote::Remote),
     /// Print the set-up of a client, or write it into the client's file
     Client(client::Client),
     /// Measure how well search finds what people judged relevant
@@ -205,6 +208,7 @@ pub fn main() -> ExitCode {
         Command::Token(command) => exit(command.run(&cli.common)),
         Command::Audit(command) => exit(command.run(&cli.common)),
         Command::Market(command) => exit(command.run(&cli.common)),
+        Command::Remote(command) => exit(command.run(&cli.common)),
         Command::Client(command) => exit(command.run(&cli.common)),
         Command::Completions(command) => exit(command.run()),
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Embed, Llm, Stripe};
+use super::{Embed, Llm, Remote, Stripe};
 use crate::domain::{Error, Result, error::Doing};
 
 /// The key of the embedding provider: the environment, else the file.
@@ -30,11 +30,24 @@ pub fn push_token() -> Option<String> {
     env_text("NOTEWELL_TOKEN")
 }
 
+/// The token of another base: the config, else the file.
+pub fn remote_token(remote: &Remote) -> Result<Option<String>> {
+    match remote.token.is_empty() {
+        true => key_file(&remote.token_file),
+        false => Ok(Some(remote.token.clone())),
+    }
+}
+
 /// A secret from the environment or from a file that only its owner can read.
 fn secret(name: &str, file: &Path) -> Result<Option<String>> {
     if let Some(key) = env_text(name) {
         return Ok(Some(key));
     }
+    key_file(file)
+}
+
+/// A secret from a file that only its owner can read; `None` where no file is named.
+fn key_file(file: &Path) -> Result<Option<String>> {
     if file.as_os_str().is_empty() {
         return Ok(None);
     }

@@ -20,6 +20,8 @@ pub struct Market {
     pub daily_cap: Money,
     /// What may be spent with one token in a day (UTC).
     pub daily_cap_per_token: Money,
+    /// The price of one call above which a person is asked, where the client can ask.
+    pub confirm_above: Money,
     /// The smallest top-up.
     pub min_top_up: Money,
     /// The largest top-up.
@@ -72,6 +74,7 @@ impl Default for Market {
             author_share: 80,
             daily_cap: Money(1_000_000),
             daily_cap_per_token: Money(1_000_000),
+            confirm_above: Money(250_000),
             min_top_up: Money(5_000_000),
             max_top_up: Money(500_000_000),
             stripe: Stripe::default(),

@@ -5,18 +5,21 @@ mod hosted;
 mod listen;
 mod market;
 mod network;
+mod remote;
 mod sections;
 mod store;
 mod web;
 
 pub use environment::{
     default_file, editor, embed_key, expand_home, has_display, home, library_environment, llm_key,
-    named_file, push_token, search_path, stripe_key, stripe_webhook_secret, wants_colour,
+    named_file, push_token, remote_token, search_path, stripe_key, stripe_webhook_secret,
+    wants_colour,
 };
 pub use hosted::Hosted;
 pub use listen::listen_address;
 pub use market::{Market, Stripe, X402};
 pub use network::Network;
+pub use remote::{Remote, Remotes, is_local};
 pub use sections::{
     Accounts, Anonymous, Bookmarks, Cards, Embed, EmbedProvider, History, Limits, Llm, LlmProvider,
     OAuth, Oss, Prompts, Search, Server, Toolsets, Vault, Write,
@@ -70,6 +73,10 @@ pub struct Config {
     pub accounts: Accounts,
     /// `[market]`.
     pub market: Market,
+    /// `[[remote]]`, one per base.
+    pub remote: Vec<Remote>,
+    /// `[remotes]`.
+    pub remotes: Remotes,
     /// `[web]`.
     pub web: Web,
     /// `[hosted]`.
@@ -101,6 +108,8 @@ impl Default for Config {
             llm: Llm::default(),
             accounts: Accounts::default(),
             market: Market::default(),
+            remote: Vec::new(),
+            remotes: Remotes::default(),
             web: Web::default(),
             hosted: Hosted::default(),
             limits: Limits::default(),
@@ -176,7 +185,9 @@ impl Config {
             &mut config.market.stripe.webhook_secret_file,
             &mut config.bookmarks.taxonomy,
         ];
-        for path in paths.into_iter().chain(config.vault.iter_mut().map(|vault| &mut vault.path)) {
+        let vaults = config.vault.iter_mut().map(|vault| &mut vault.path);
+        let tokens = config.remote.iter_mut().map(|remote| &mut remote.token_file);
+        for path in paths.into_iter().chain(vaults).chain(tokens) {
             if !path.as_os_str().is_empty() {
                 *path = resolve(path);
             }
@@ -280,6 +291,7 @@ impl Config {
             ("limits.body_seconds", self.limits.body_seconds as usize),
             ("limits.page", self.limits.page),
             ("limits.calls_per_minute", self.limits.calls_per_minute as usize),
+            ("limits.confirm_seconds", self.limits.confirm_seconds as usize),
             ("accounts.audit_entries", self.accounts.audit_entries as usize),
             ("store.timeout_seconds", self.store.timeout_seconds as usize),
             ("oss.jobs", self.oss.jobs),
@@ -303,6 +315,7 @@ impl Config {
             )));
         }
         self.market.check()?;
+        remote::check(&self.remote, &self.remotes)?;
         let prices = [self.llm.input_cost, self.llm.output_cost];
         if prices.iter().any(|price| !price.is_finite() || *price < 0.0) {
             return Err(Error::invalid_params(
@@ -384,7 +397,7 @@ mod tests {
         }
         let mut expected = Vec::new();
         keys(&toml::Value::try_from(Config::default()).unwrap(), "", &mut expected);
-        expected.retain(|key| key != ".vault");
+        expected.retain(|key| key != ".vault" && key != ".remote");
         let mut written = Vec::new();
         keys(&toml::from_str(EXAMPLE).unwrap(), "", &mut written);
         expected.sort();

@@ -258,6 +258,8 @@ pub struct Limits {
     pub calls_per_minute: u32,
     /// Tasks of one caller that have not ended.
     pub tasks: u64,
+    /// How long a person has to answer a question before a call.
+    pub confirm_seconds: u64,
 }
 
 /// `[accounts]`: people with a name and a password.
@@ -399,6 +401,7 @@ impl Default for Limits {
             page: 100,
             calls_per_minute: 600,
             tasks: 32,
+            confirm_seconds: 120,
         }
     }
 }

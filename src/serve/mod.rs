@@ -4,4 +4,5 @@
 mod dav;
 pub mod http;
 pub mod mcp;
+pub mod remote;
 mod web;

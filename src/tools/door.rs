@@ -132,7 +132,7 @@ fn no_such_tool(name: &str) -> Error {
     Error::not_found(format!("no tool is called `{short}`; `tools/list` names those there are"))
 }
 
-fn prepare(entry: &Entry, arguments: Value) -> Result<Value> {
+pub(super) fn prepare(entry: &Entry, arguments: Value) -> Result<Value> {
     arguments::accept(object(arguments)?, &entry.schemas().rules, entry.blank).map(Value::Object)
 }
 

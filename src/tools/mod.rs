@@ -11,6 +11,7 @@
 mod arguments;
 mod bookmarks;
 mod cards;
+mod confirm;
 mod door;
 mod listing;
 mod market;
@@ -21,6 +22,7 @@ pub mod schema;
 mod vault;
 
 pub use crate::{app::rights::Right, domain::Toolset};
+pub use confirm::{Confirmation, confirmation};
 pub use door::{Call, built_in, call};
 pub use listing::{Listed, ListedPrice, list, list_for};
 pub use paid::{Payment, RECEIPT, ShownPrices};

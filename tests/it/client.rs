@@ -24,7 +24,19 @@ fn a_client_is_set_up_and_its_file_kept() {
         "{\n  \"mcpServers\": { \"other\": { \"command\": \"x\" } },\n  \"theme\": \"dark\"\n}\n",
     );
     let path = file.to_str().unwrap();
-    for name in ["claude-desktop", "claude-code", "cursor", "vscode", "n8n"] {
+    for name in [
+        "claude-desktop",
+        "claude-code",
+        "cursor",
+        "vscode",
+        "n8n",
+        "codex",
+        "gemini",
+        "zed",
+        "windsurf",
+        "opencode",
+        "goose",
+    ] {
         assert!(home.say(&["client", name]).len() > 40);
     }
     home.say(&["client", "cursor", "--write", "--file", path]);
@@ -106,4 +118,124 @@ fn a_vault_that_is_not_there_is_refused() {
     let home = Home::new();
     let (ok, out, err) = home.run(&["client", "cursor", "--vault", "/nowhere/at/all"]);
     assert!(!ok && out.is_empty() && err.contains("`/nowhere/at/all`"), "{out}{err}");
+}
+
+/// Real-looking files, and the lines that our entry has in each.
+const FILES: [(&str, &str, &str, &str); 6] = [
+    (
+        "codex",
+        ".codex/config.toml",
+        "model = \"gpt-5.4\" # mine\r\n\r\n[mcp_servers.docs]\r\ncommand = 'npx'\r\nargs = [\r\n  \"-y\", # yes\r\n  \"docs-mcp\"]\r\n\r\n[projects.\"/home/me/a b\"]\r\ntrust_level = \"trusted\"\r\n",
+        "[mcp_servers.notewell]",
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        "{\n  \"selectedAuthType\": \"oauth-personal\",\n  \"mcpServers\": {\n    \"other\": {\"httpUrl\": \"https://a.example/mcp\"}\n  }\n}",
+        "\"notewell\"",
+    ),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        "// Zed settings\n//\n// see https://zed.dev/docs\n{\n  \"theme\": { \"mode\": \"system\", },\n   \"vim_mode\": true, // odd indentation\n  \"context_servers\": {\n    \"a\": { \"url\": \"https://a.example\" },\n  },\n}\n",
+        "\"source\": \"custom\"",
+    ),
+    (
+        "windsurf",
+        ".codeium/windsurf/mcp_config.json",
+        "\u{feff}{\r\n\t\"mcpServers\": {}\r\n}\r\n",
+        "\"notewell\"",
+    ),
+    (
+        "opencode",
+        ".config/opencode/opencode.jsonc",
+        "{\n\t\"$schema\": \"https://opencode.ai/config.json\",\n\t/* mine */\n\t\"mcp\": {\n\t\t\"servers\": { \"x\": { \"type\": \"local\", \"command\": [\"x\"] } }, // v2\n\t},\n}\n",
+        "\"local\"",
+    ),
+    (
+        "goose",
+        ".config/goose/config.yaml",
+        "GOOSE_MODEL: claude # mine\nextensions:\n   developer:\n      enabled: true\n      type: builtin\n\n   # last\n   memory:\n      enabled: false\nGOOSE_PROVIDER: anthropic\n",
+        "cmd: ",
+    ),
+];
+
+fn run(account: &crate::support::Account, arguments: &[&str]) -> String {
+    let (status, out, err) = account.run(arguments);
+    assert_eq!(status, 0, "{arguments:?}: {err}");
+    out
+}
+
+#[test]
+fn every_client_keeps_its_file_byte_for_byte_outside_our_entry() {
+    for (name, path, before, mark) in FILES {
+        let account = crate::support::Account::new();
+        let file = account.path().join(path);
+        account.note(path, before);
+        let printed = run(&account, &["client", name]);
+        assert!(printed.contains("notewell") && printed.contains("mcp"), "{name}: {printed}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before, "{name} was only printed");
+        let wrote = run(&account, &["client", name, "--write"]);
+        assert!(wrote.contains("is set up in"), "{name}: {wrote}");
+        let after = std::fs::read_to_string(&file).unwrap();
+        assert!(after.contains(mark), "{name}: {after}");
+        // Every line of the user's is there, in order; only a comma may have been needed.
+        let mut rest = after.lines();
+        for line in before.lines().filter(|line| !line.contains("{}")) {
+            let found = rest.any(|found| found == line || found == format!("{line},"));
+            assert!(found, "{name}: {line:?} is not in {after}");
+        }
+        assert_eq!(after.starts_with('\u{feff}'), before.starts_with('\u{feff}'));
+        if before.contains("\r\n") {
+            assert!(!after.replace("\r\n", "").contains('\n'), "{name}: {after:?}");
+        }
+        let again = run(&account, &["client", name, "--write"]);
+        assert!(again.contains("already"), "{name}: {again}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), after);
+        // Another library: the entry is changed where it stands.
+        let vault = account.path().join("Мои заметки");
+        std::fs::create_dir(&vault).unwrap();
+        run(&account, &["client", name, "--write", "--vault", vault.to_str().unwrap()]);
+        let changed = std::fs::read_to_string(&file).unwrap();
+        assert!(changed.contains("Мои заметки"), "{name}: {changed}");
+        let removed = run(&account, &["client", name, "--remove"]);
+        assert!(removed.contains("is not set up in"), "{name}: {removed}");
+        let end = std::fs::read_to_string(&file).unwrap();
+        assert!(!end.contains("notewell"), "{name}: {end}");
+        let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(
+            squeezed(&end).replace(",}", "}"),
+            squeezed(before).replace(",}", "}"),
+            "{name}"
+        );
+        assert!(run(&account, &["client", name, "--remove"]).contains("was not set up"), "{name}");
+    }
+}
+
+#[test]
+fn a_client_without_a_file_gets_one() {
+    for (name, path, _, mark) in FILES {
+        let account = crate::support::Account::new();
+        run(&account, &["client", name, "--write"]);
+        let path = path.replace(".jsonc", ".json");
+        let text = std::fs::read_to_string(account.path().join(&path)).unwrap();
+        assert!(text.contains(mark), "{name}: {text}");
+        assert_eq!(backups(account.path().join(&path).parent().unwrap()).len(), 0);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_plain_is_refused_and_left_alone() {
+    for (name, path, text) in [
+        ("codex", ".codex/config.toml", "mcp_servers = { a = { command = \"x\" } }\n"),
+        ("goose", ".config/goose/config.yaml", "extensions: {developer: {enabled: true}}\n"),
+        ("goose", ".config/goose/config.yaml", "\tbroken: [\n"),
+        ("zed", ".config/zed/settings.json", "{ \"context_servers\": [] }"),
+    ] {
+        let account = crate::support::Account::new();
+        account.note(path, text);
+        let (status, _, err) = account.run(&["client", name, "--write"]);
+        assert!(status == 2 && err.contains("nothing was written"), "{name}: {err}");
+        assert_eq!(std::fs::read_to_string(account.path().join(path)).unwrap(), text);
+    }
 }

@@ -14,8 +14,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{
+    elicit::{self, Asking, Remembered},
     errors::{error_data, unreadable},
-    link::{self, Hub, Link},
+    link::{self, Hub, Identity, Link},
     message,
     notices::{self, Lists, Subscribed},
     payment::{self, Payer, Purse},
@@ -38,6 +39,8 @@ pub struct Handler {
     lists: Arc<Mutex<Option<Lists>>>,
     /// The prices that this connection was shown.
     shown: Arc<ShownPrices>,
+    /// What the person does not want to be asked again.
+    remembered: Remembered,
 }
 
 impl Handler {
@@ -49,14 +52,67 @@ impl Handler {
             subscribed: Subscribed::default(),
             lists: Arc::default(),
             shown: Arc::default(),
+            remembered: Remembered::default(),
         }
     }
 
     /// The prices that the client was shown: on this connection, or, where each request is a
     /// connection of its own, to this caller.
     fn shown(&self, link: &Link) -> Arc<ShownPrices> {
-        let is_session = self.lists.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if is_session { self.shown.clone() } else { self.hub.shown_to(&link.identity) }
+        if self.is_session() { self.shown.clone() } else { self.hub.shown_to(&link.identity) }
+    }
+
+    /// Whether a client shook hands on this connection.
+    fn is_session(&self) -> bool {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Asks the person about a call that needs it, where the client can ask. `Some` is the answer
+    /// to a call that is not made.
+    async fn confirm(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        is_paid: bool,
+    ) -> std::result::Result<Option<CallToolResponse>, ErrorData> {
+        if !elicit::shows_forms(context) {
+            return Ok(None);
+        }
+        let link = self.link(context);
+        let tool = request.name.to_string();
+        let arguments = request.arguments.clone().map_or(Value::Null, Value::Object);
+        let (called, given) = (tool.clone(), arguments.clone());
+        let state = request.request_state.as_deref();
+        let is_paid = is_paid || payment::is_topped_up(&self.hub.state_key, &tool, state);
+        let confirmation = self
+            .run_uncounted(context, move |app, link, _, _| {
+                tools::confirmation(app, &link.rights, &called, &given, is_paid)
+            })
+            .await?;
+        // Over HTTP without a handshake nothing lasts beyond the request.
+        let lasts = self.is_session() || self.link.identity == Identity::Process;
+        let remembered = lasts.then_some(&self.remembered);
+        let Some(confirmation) =
+            confirmation.filter(|asked| !remembered.is_some_and(|known| known.has(&asked.subject)))
+        else {
+            return Ok(None);
+        };
+        let asking = Asking {
+            confirmation: &confirmation,
+            remembered,
+            identity: &link.identity,
+            tool: &tool,
+            arguments: &arguments,
+        };
+        let responses = request.input_responses.as_ref();
+        let answer = match is_modern(context) {
+            true => asking.round(&self.hub.state_key, &self.hub.used, state, responses),
+            false => {
+                let seconds = self.hub.app.config.limits.confirm_seconds;
+                asking.ask(context, Duration::from_secs(seconds)).await
+            }
+        };
+        Ok(answer.err())
     }
 
     fn link(&self, context: &RequestContext<RoleServer>) -> Link {
@@ -221,6 +277,7 @@ impl ServerHandler for Handler {
         let link = self.link(&context);
         result.capabilities = for_caller(result.capabilities, &link);
         result.instructions = Some(self.instructions(&context).await?);
+        self.hub.remotes.warm(&link.rights);
         let lists = self.hub.lists(&link).await;
         *self.lists.lock().unwrap_or_else(PoisonError::into_inner) = lists;
         Ok(result)
@@ -231,6 +288,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<DiscoverResult, ErrorData> {
         let link = self.link(&context);
+        self.hub.remotes.warm(&link.rights);
         let mut info = self.get_info();
         info.capabilities = for_caller(info.capabilities, &link);
         info.instructions = Some(self.instructions(&context).await?);
@@ -262,11 +320,16 @@ impl ServerHandler for Handler {
                 from.page(all, page, |tool| &tool.name)
             })
             .await?;
-        let shown = self.shown(&self.link(&context));
+        let link = self.link(&context);
+        let shown = self.shown(&link);
         for price in tools.iter().filter_map(|tool| tool.price.as_ref()) {
             shown.show(price.pid, price.price);
         }
-        let mut tools: Vec<Tool> = tools.into_iter().map(tool).collect();
+        let complete = |mut listed: Listed| {
+            self.hub.remotes.complete(&mut listed, &link.rights);
+            tool(listed)
+        };
+        let mut tools: Vec<Tool> = tools.into_iter().map(complete).collect();
         if views::are_shown(&context) {
             for tool in &mut tools {
                 tool.meta = views::tool_meta(&tool.name, tool.meta.take());
@@ -300,19 +363,28 @@ impl ServerHandler for Handler {
             return Err(tasks::needs_tasks());
         }
         let purse = Purse::read(&context, &link).map_err(error_data)?;
+        if let Some(answer) = self.confirm(&request, &context, purse.is_full()).await? {
+            return Ok(answer);
+        }
         let shown = self.shown(&link);
         let name = request.name.into_owned();
         let called = name.clone();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let result = self
-            .run(&context, move |app, link, progress, patience| {
-                let around = tools::Call { progress, patience, payment: purse.payment(&shown) };
-                match tools::call(app, &link.rights, &called, arguments, &around) {
-                    Err(error) if is_for_the_model(&error) => Ok(Err(error)),
-                    other => other.map(Ok),
-                }
-            })
-            .await?;
+        if let Some(reading) = self.hub.remotes.reading(&link.rights, &name, &arguments) {
+            let read = self.run(&context, move |_, _, _, _| answered(reading.read())).await?;
+            return Ok(read.map_or_else(refusal, answer).into());
+        }
+        let question = self.hub.remotes.question(&link.rights, &name, &arguments);
+        let run = self.run(&context, move |app, link, progress, patience| {
+            let around = tools::Call { progress, patience, payment: purse.payment(&shown) };
+            answered(tools::call(app, &link.rights, &called, arguments, &around))
+        });
+        let elsewhere = async { Some(question?.ask().await) };
+        let (result, elsewhere) = tokio::join!(run, elsewhere);
+        let mut result = result?;
+        if let (Ok(output), Some(elsewhere)) = (&mut result, elsewhere) {
+            elsewhere.add_to(output);
+        }
         Ok(match result {
             Ok(output) if views::are_shown(&context) => answer(views::complete(&name, output)),
             Ok(output) => answer(output),
@@ -674,6 +746,14 @@ fn tool(listed: Listed) -> Tool {
 /// somebody else changed meanwhile, and what is to be paid.
 pub(super) fn is_for_the_model(error: &Error) -> bool {
     matches!(error.code, Code::Outside | Code::Conflict | Code::Payment)
+}
+
+/// Separates such errors from those of the protocol.
+fn answered(result: Result<Output>) -> Result<Result<Output>> {
+    match result {
+        Err(error) if is_for_the_model(&error) => Ok(Err(error)),
+        other => other.map(Ok),
+    }
 }
 
 /// Such an error as a result. It has no structured content: clients would check it against the

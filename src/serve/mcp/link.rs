@@ -8,6 +8,7 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
+    elicit::Used,
     extension::{self, Extension},
     notices::{Lists, Mailbox},
     pace::Pace,
@@ -20,6 +21,7 @@ use crate::{
         rights::{Right, Rights},
     },
     domain::{Error, Result, Visible},
+    serve::remote::Remotes,
     tools::ShownPrices,
 };
 
@@ -78,10 +80,14 @@ pub struct Hub {
     pub(super) lists: Mutex<Vec<(Audience, i64, Lists)>>,
     /// The prices that callers without a lasting connection were shown, the latest caller last.
     shown: Mutex<Vec<(Identity, Arc<ShownPrices>)>>,
-    /// Signs what clients bring back from a top-up.
+    /// Signs what clients bring back from a top-up or a question.
     pub(super) state_key: StateKey,
     /// The tasks that this process runs.
     pub(super) runner: Arc<Runner>,
+    /// The answers to questions that were used.
+    pub(super) used: Used,
+    /// Other bases, asked beside our own search.
+    pub(super) remotes: Remotes,
 }
 
 /// How many callers' prices are remembered.
@@ -116,12 +122,14 @@ impl Hub {
             turns: Arc::new(Semaphore::new(cores.max(2))),
             pace: Pace::new(app.config.limits.calls_per_minute),
             runner: Runner::new(app.clone()),
+            remotes: Remotes::new(&app.config),
             app,
             extension: extension::installed(),
             mailboxes,
             lists: Mutex::default(),
             shown: Mutex::default(),
             state_key: StateKey::default(),
+            used: Used::default(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! The Model Context Protocol, all five revisions, over the official SDK. One handler serves every
 //! transport; `stdio` and the HTTP front differ only in how bytes become messages.
 
+mod elicit;
 mod errors;
 pub mod extension;
 mod handler;

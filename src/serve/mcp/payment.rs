@@ -69,6 +69,11 @@ impl Purse {
         Ok(Self { token, request, key, x402 })
     }
 
+    /// Whether a payment came with the request.
+    pub fn is_full(&self) -> bool {
+        self.x402.is_some()
+    }
+
     /// As a tool's call takes it.
     pub fn payment<'a>(&'a self, shown: &'a ShownPrices) -> Payment<'a> {
         Payment {
@@ -81,7 +86,7 @@ impl Purse {
     }
 }
 
-/// Signs what a client brings back from a top-up. The key lives as long as the process: after a
+/// Signs what a client brings back from a top-up or a question. The key lives as long as the process: after a
 /// restart the client is simply asked again.
 #[derive(Default)]
 pub struct StateKey(OnceLock<Option<[u8; 32]>>);
@@ -96,29 +101,52 @@ impl StateKey {
         made.as_ref()
     }
 
-    fn mac(&self, tool: &str, until: i64) -> Option<Hmac<Sha256>> {
+    fn mac(&self, subject: &str, until: i64) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.key()?).ok()?;
         mac.update(&until.to_be_bytes());
-        mac.update(tool.as_bytes());
+        mac.update(subject.as_bytes());
         Some(mac)
     }
 
-    fn seal(&self, tool: &str) -> Option<String> {
-        let until = Timestamp::now().0 + STATE_MS;
-        let mac = self.mac(tool, until)?.finalize().into_bytes();
+    /// A state that says for `ms` milliseconds that a client was asked about this.
+    pub fn seal(&self, subject: &str, ms: i64) -> Option<String> {
+        let until = Timestamp::now().0 + ms;
+        let mac = self.mac(subject, until)?.finalize().into_bytes();
         Some(format!("{until}.{}", BASE64.encode(mac)))
     }
 
-    /// Whether the caller of this tool was sent to a top-up within the last hour.
-    fn opens(&self, tool: &str, state: &str) -> bool {
-        let opened = state.split_once('.').and_then(|(until, mac)| {
+    /// Whether a state is one of ours about this.
+    pub fn open(&self, subject: &str, state: &str) -> Opened {
+        let until = state.split_once('.').and_then(|(until, mac)| {
             let until: i64 = until.parse().ok()?;
             let mac = BASE64.decode(mac).ok()?;
-            self.mac(tool, until)?.verify_slice(&mac).ok()?;
-            Some(until > Timestamp::now().0)
+            self.mac(subject, until)?.verify_slice(&mac).ok()?;
+            Some(until)
         });
-        opened.unwrap_or(false)
+        match until {
+            Some(until) if until > Timestamp::now().0 => Opened::Until(until),
+            _ => Opened::No,
+        }
     }
+}
+
+/// What a state that a client brought back is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// It is ours, until this time.
+    Until(i64),
+    /// It is not ours, or too old.
+    No,
+}
+
+/// What a state of a top-up is about.
+fn top_up_of(tool: &str) -> String {
+    format!("{TOP_UP} {tool}")
+}
+
+/// Whether a client comes back from a top-up for this tool, whose price its person saw.
+pub fn is_topped_up(key: &StateKey, tool: &str, state: Option<&str>) -> bool {
+    state.is_some_and(|state| key.open(&top_up_of(tool), state) != Opened::No)
 }
 
 /// What a client can do about a payment, and did before.
@@ -137,9 +165,10 @@ pub struct Payer<'a> {
 pub fn required(app: &App, key: &StateKey, payer: &Payer<'_>, error: Error) -> CallToolResponse {
     let url = error.data.as_ref().and_then(|data| data["top_up_url"].as_str()).map(str::to_owned);
     // A caller who returns without enough credit gets an error instead of another redirect.
-    let came_back = payer.state.is_some_and(|state| key.opens(payer.tool, state));
+    let subject = top_up_of(payer.tool);
+    let came_back = is_topped_up(key, payer.tool, payer.state);
     if let (true, false, Some(url), Some(state)) =
-        (payer.opens_urls, came_back, url, key.seal(payer.tool))
+        (payer.opens_urls, came_back, url, key.seal(&subject, STATE_MS))
     {
         let params = ElicitRequestParams::UrlElicitationParams {
             meta: None,
@@ -195,13 +224,16 @@ mod tests {
     #[test]
     fn a_state_opens_for_its_tool_and_its_key_only() {
         let key = StateKey::default();
-        let state = key.seal("review").unwrap();
-        assert!(key.opens("review", &state));
-        assert!(!key.opens("other", &state));
-        assert!(!StateKey::default().opens("review", &state));
+        let opens =
+            |key: &StateKey, subject: &str, state: &str| key.open(subject, state) != Opened::No;
+        let state = key.seal("review", STATE_MS).unwrap();
+        assert!(opens(&key, "review", &state));
+        assert!(!opens(&key, "other", &state));
+        assert!(!opens(&StateKey::default(), "review", &state));
+        assert!(!opens(&key, "review", &key.seal("review", -1).unwrap()));
         let later = format!("9{state}");
         for bad in ["", ".", "1.", "x.y", later.as_str()] {
-            assert!(!key.opens("review", bad), "{bad}");
+            assert!(!opens(&key, "review", bad), "{bad}");
         }
     }
 }

@@ -1,0 +1,60 @@
+//! How a client starts this very binary on this very library.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::Common;
+use crate::{
+    config,
+    domain::{Error, Result, error::Doing},
+};
+
+/// A command line and its environment.
+pub struct Launch {
+    pub command: String,
+    pub arguments: Vec<String>,
+    pub environment: Map<String, Value>,
+}
+
+impl Launch {
+    /// This binary with the flags and the environment of this command.
+    pub fn new(common: &Common) -> Result<Self> {
+        let program = std::env::current_exe().doing("find this program's own path")?;
+        let mut arguments = vec!["mcp".to_owned()];
+        let mut environment = Map::new();
+        for (name, path) in config::library_environment() {
+            let replaced = match name {
+                "NOTEWELL_CONFIG" => common.config.is_some(),
+                "NOTEWELL_DATA" => common.data.is_some(),
+                _ => false,
+            };
+            if !replaced {
+                environment.insert(name.to_owned(), path.to_string_lossy().into());
+            }
+        }
+        let mut add = |flag: &str, path: &Path| {
+            let path = config::expand_home(path);
+            let path = std::path::absolute(&path).unwrap_or(path);
+            arguments.extend([flag.to_owned(), path.to_string_lossy().into_owned()]);
+            path
+        };
+        if let Some(path) = &common.config {
+            add("--config", path);
+        }
+        if let Some(path) = &common.data {
+            add("--data", path);
+        }
+        for path in &common.vaults {
+            let path = add("--vault", path);
+            if !path.is_dir() {
+                return Err(Error::invalid_params(format!(
+                    "there is no folder `{}`; the client could not start with this vault",
+                    path.display()
+                )));
+            }
+        }
+        let command = program.to_string_lossy().into_owned();
+        Ok(Self { command, arguments, environment })
+    }
+}
