@@ -33,6 +33,14 @@ impl Confirmation {
     }
 }
 
+/// The built-in tools that may be asked about.
+const ASKS: [&str; 5] = ["delete_note", "delete_prompt", "edit_page", "move_page", "history"];
+
+/// Whether a call of this tool may need a question: some built-in ones, and every method.
+pub fn may_ask(name: &str) -> bool {
+    ASKS.contains(&name) || TABLE.iter().all(|entry| entry.name != name)
+}
+
 /// What to ask before this call; `None` where it needs no question, or would fail anyway. `is_paid`
 /// says that a payment came with the call.
 pub fn confirmation(
@@ -51,10 +59,8 @@ pub fn confirmation(
             false => spending(&cx, name),
         };
     };
-    let asks =
-        matches!(name, "delete_note" | "delete_prompt" | "edit_page" | "move_page" | "history");
     let Value::Object(arguments) = arguments else { return Ok(None) };
-    if !asks || !may_use(app, entry, rights)? {
+    if !may_ask(name) || !may_use(app, entry, rights)? {
         return Ok(None);
     }
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();

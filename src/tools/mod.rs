@@ -22,7 +22,7 @@ pub mod schema;
 mod vault;
 
 pub use crate::{app::rights::Right, domain::Toolset};
-pub use confirm::{Confirmation, confirmation};
+pub use confirm::{Confirmation, confirmation, may_ask};
 pub use door::{Call, built_in, call};
 pub use listing::{Listed, ListedPrice, list, list_for};
 pub use paid::{Payment, RECEIPT, ShownPrices};

@@ -75,7 +75,7 @@ impl Handler {
         context: &RequestContext<RoleServer>,
         is_paid: bool,
     ) -> std::result::Result<Option<CallToolResponse>, ErrorData> {
-        if !elicit::shows_forms(context) {
+        if !tools::may_ask(&request.name) || !elicit::shows_forms(context) {
             return Ok(None);
         }
         let link = self.link(context);

@@ -25,6 +25,8 @@ use crate::{
 const TOOLS_AGE: Duration = Duration::from_secs(600);
 /// Questions whose results are kept.
 const MAX_KEPT: usize = 64;
+/// Characters of a reason.
+const MAX_REASON: usize = 600;
 /// Requests to one base at once.
 const MAX_REQUESTS: usize = 8;
 
@@ -114,9 +116,17 @@ impl Base {
 
     /// Makes the first contact in the background, so that the first search finds the tools known.
     pub fn warm(self: &Arc<Self>) {
-        if self.known_tools().is_none() && self.breaker.admit(Instant::now()).is_ok() {
+        if self.known_tools().is_some() {
+            return;
+        }
+        if let Ok(turn) = self.turns.clone().try_acquire_owned()
+            && self.breaker.admit(Instant::now()).is_ok()
+        {
             let base = self.clone();
-            tokio::task::spawn_blocking(move || drop(base.counted(|until| base.tools(until))));
+            tokio::task::spawn_blocking(move || {
+                drop(base.counted(|until| base.tools(until)));
+                drop(turn);
+            });
         }
     }
 
@@ -147,7 +157,7 @@ impl Base {
                     Outcome::Hits(hits)
                 }
                 Ok(None) => Outcome::Unasked,
-                Err(fault) => Outcome::Failed(fault.to_string()),
+                Err(fault) => Outcome::Failed(reason(&fault)),
             };
             lock(&base.asked).remove(&question);
             drop(turn);
@@ -198,14 +208,14 @@ impl Base {
         match self.counted(read) {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(why)) => Err(Error::invalid_params(format!("the base `{}` {why}", self.name))),
-            Err(fault) => Err(self.error(&fault.to_string())),
+            Err(fault) => Err(self.error(&reason(&fault))),
         }
     }
 
     /// Makes contact anew: the revision that is spoken, and the tools.
     pub fn check(&self) -> Result<(String, Arc<Tools>)> {
         let until = Instant::now() + self.time;
-        let tools = self.tools(until).map_err(|fault| self.error(&fault.to_string()))?;
+        let tools = self.tools(until).map_err(|fault| self.error(&reason(&fault)))?;
         let revision = self.client.as_ref().ok().and_then(Client::revision).unwrap_or_default();
         Ok((revision, tools))
     }
@@ -227,9 +237,11 @@ impl Base {
             Ok(_) => self.breaker.succeeded(),
             Err(fault) => {
                 tracing::debug!(remote = self.name, "another base failed");
-                // Another server may stand there now.
-                *lock(&self.tools) = None;
-                self.breaker.failed(Instant::now(), fault.to_string());
+                if !matches!(fault, Fault::Late(_)) {
+                    // Another server may stand there now.
+                    *lock(&self.tools) = None;
+                }
+                self.breaker.failed(Instant::now(), reason(fault));
             }
         }
         result
@@ -274,6 +286,11 @@ impl Base {
     fn error(&self, why: &str) -> Error {
         Error::outside(format!("the base `{}` {why}", self.name))
     }
+}
+
+/// Why a base failed, on one line. A server may have a part in the words.
+fn reason(fault: &Fault) -> String {
+    hits::line(&fault.to_string(), MAX_REASON)
 }
 
 fn asks_for_section(ours: &Map<String, Value>) -> bool {

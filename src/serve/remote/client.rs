@@ -95,7 +95,7 @@ impl Client {
         }
         if result["isError"] == true {
             let why = result["content"][0]["text"].as_str().unwrap_or("without a reason");
-            return Err(Fault::Garbage(format!("refused: {}", self.rpc.quote(why))));
+            return Err(Fault::Garbage(format!("refused: “{}”", self.rpc.quote(why))));
         }
         Ok(result)
     }
@@ -261,8 +261,8 @@ impl Client {
             (401 | 403, _) => {
                 format!("refused the caller (HTTP {}): check `token`", answer.status)
             }
-            (200..300, Some(why)) => format!("refused: {why}"),
-            (status, Some(why)) => format!("refused (HTTP {status}): {why}"),
+            (200..300, Some(why)) => format!("refused: “{why}”"),
+            (status, Some(why)) => format!("refused (HTTP {status}): “{why}”"),
             (status, None) => format!("answered HTTP {status} and no reason"),
         })
     }
