@@ -82,11 +82,10 @@ pub fn confirmation(
         "edit_page" if text("op") != "delete" => Ok(None),
         "edit_page" => Ok(dry_run(&cx, name, arguments).map(|edit| {
             let path = quoted(edit["path"].as_str().unwrap_or_default());
-            let headings = edit["toc_path"].as_array().into_iter().flatten();
-            let headings: Vec<&str> = headings.filter_map(Value::as_str).collect();
-            let question = match headings.is_empty() {
-                true => format!("Delete the text of {path}?"),
-                false => format!("Delete {} of {path}?", quoted(&headings.join(" > "))),
+            let question = match (section(arguments), text("match_id").trim().is_empty()) {
+                (Some(section), _) => format!("Delete {} of {path}?", quoted(&section)),
+                (None, false) => format!("Delete a section of {path}?"),
+                (None, true) => format!("Delete the text of {path}?"),
             };
             Confirmation::new("delete", question)
         })),
@@ -103,6 +102,16 @@ pub fn confirmation(
         })),
         _ => restoring(&cx, arguments),
     }
+}
+
+/// The section that a call names, its headings from the top.
+fn section(arguments: &Map<String, Value>) -> Option<String> {
+    let headings = match arguments.get("toc_path")? {
+        Value::Array(path) => path.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" > "),
+        Value::String(path) => path.clone(),
+        _ => return None,
+    };
+    Some(headings).filter(|headings| !headings.trim().is_empty())
 }
 
 /// Restoring a version over a text that has changed since.
@@ -130,6 +139,8 @@ fn restoring(cx: &Cx<'_>, arguments: &Map<String, Value>) -> Result<Option<Confi
 
 /// A call of a method that costs more than `[market] confirm_above`.
 fn spending(cx: &Cx<'_>, name: &str) -> Result<Option<Confirmation>> {
+    // Until the vaults were looked at, no method is known; the call itself waits, too.
+    cx.app.await_first_look();
     let Some(method) = cx.app.method(name, cx.rights)? else { return Ok(None) };
     let Ok(ready) = cx.app.open_method(&method, cx.rights) else { return Ok(None) };
     let above = cx.app.config.market.confirm_above;

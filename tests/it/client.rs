@@ -149,7 +149,7 @@ const FILES: [(&str, &str, &str, &str); 6] = [
     (
         "opencode",
         ".config/opencode/opencode.jsonc",
-        "{\n\t\"$schema\": \"https://opencode.ai/config.json\",\n\t/* mine */\n\t\"mcp\": {\n\t\t\"servers\": { \"x\": { \"type\": \"local\", \"command\": [\"x\"] } }, // v2\n\t},\n}\n",
+        "{\n\t\"$schema\": \"https://opencode.ai/config.json\",\n\t/* mine */\n\t\"mcp\": {\n\t\t\"servers\": {\n\t\t\t\"x\": { \"type\": \"local\", \"command\": [\"x\"] }, // v2\n\t\t},\n\t},\n}\n",
         "\"local\"",
     ),
     (

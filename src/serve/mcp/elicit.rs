@@ -114,7 +114,7 @@ impl Asking<'_> {
         &self,
         context: &RequestContext<RoleServer>,
         time: Duration,
-    ) -> Result<(), CallToolResponse> {
+    ) -> Result<(), Box<CallToolResponse>> {
         let question = self.question().ok_or_else(|| self.refusal("it could not be asked"))?;
         let question = ServerRequest::ElicitRequest(question);
         let options = PeerRequestOptions::with_timeout(time);
@@ -146,7 +146,7 @@ impl Asking<'_> {
         used: &Used,
         state: Option<&str>,
         responses: Option<&InputResponses>,
-    ) -> Result<(), CallToolResponse> {
+    ) -> Result<(), Box<CallToolResponse>> {
         let answered = state.zip(responses.and_then(|responses| responses.get(CONFIRM)));
         if let Some((state, response)) = answered
             && let Some((nonce, sealed)) = state.split_once('.')
@@ -168,7 +168,7 @@ impl Asking<'_> {
         let question = self.question().ok_or_else(|| self.refusal("it could not be asked"))?;
         let question = InputRequest::Elicitation(question);
         let requests = BTreeMap::from([(CONFIRM.to_owned(), question)]);
-        Err(InputRequiredResult::new(Some(requests), Some(state)).into())
+        Err(Box::new(InputRequiredResult::new(Some(requests), Some(state)).into()))
     }
 
     /// What an answer is valid for: this caller, this call and this question, once.
@@ -187,7 +187,7 @@ impl Asking<'_> {
         .to_string()
     }
 
-    fn decide(&self, action: &str, content: &Value) -> Result<(), CallToolResponse> {
+    fn decide(&self, action: &str, content: &Value) -> Result<(), Box<CallToolResponse>> {
         match (Decision::read(action, content), self.remembered) {
             (Decision::Session, Some(remembered)) => {
                 remembered.add(&self.confirmation.subject);
@@ -218,12 +218,12 @@ impl Asking<'_> {
         }))
     }
 
-    fn refusal(&self, why: &str) -> CallToolResponse {
+    fn refusal(&self, why: &str) -> Box<CallToolResponse> {
         let text = format!(
             "not done, because {why}: {} Nothing was changed. Do not repeat the call unless the person asks for it.",
             self.confirmation.question
         );
-        CallToolResult::error(vec![ContentBlock::text(text)]).into()
+        Box::new(CallToolResult::error(vec![ContentBlock::text(text)]).into())
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
             tool: "delete_note",
             arguments: &arguments,
         };
-        let state = |answer: Result<(), CallToolResponse>| match answer.unwrap_err() {
+        let state = |answer: Result<(), Box<CallToolResponse>>| match *answer.unwrap_err() {
             CallToolResponse::InputRequired(asked) => {
                 serde_json::to_value(asked).unwrap()["requestState"].as_str().unwrap().to_owned()
             }

@@ -90,7 +90,7 @@ impl Handler {
             })
             .await?;
         // Over HTTP without a handshake nothing lasts beyond the request.
-        let lasts = self.is_session() || self.link.identity == Identity::Process;
+        let lasts = self.is_session() || link.identity == Identity::Process;
         let remembered = lasts.then_some(&self.remembered);
         let Some(confirmation) =
             confirmation.filter(|asked| !remembered.is_some_and(|known| known.has(&asked.subject)))
@@ -112,7 +112,7 @@ impl Handler {
                 asking.ask(context, Duration::from_secs(seconds)).await
             }
         };
-        Ok(answer.err())
+        Ok(answer.err().map(|answer| *answer))
     }
 
     fn link(&self, context: &RequestContext<RoleServer>) -> Link {
