@@ -141,7 +141,7 @@ impl Pool {
                 Ok(lent)
             }
             Err(fault) => {
-                self.note(&fault);
+                self.set_absence(&fault, true);
                 Err(fault)
             }
         }
@@ -159,8 +159,14 @@ impl Pool {
         state.idle.push(session);
     }
 
-    /// Remembers that the server is away.
+    /// Remembers that the server is away. A known absence stays as it is: callers who learn of it
+    /// at once must not put off the next attempt.
     pub(super) fn note(&self, fault: &Fault) {
+        self.set_absence(fault, false);
+    }
+
+    /// Remembers that the server is away; `tried` by whoever just tried to reach it.
+    fn set_absence(&self, fault: &Fault, tried: bool) {
         if !fault.is_away() {
             return;
         }
@@ -171,6 +177,9 @@ impl Pool {
         };
         let now = Instant::now();
         let mut state = self.state();
+        if state.absence.is_some() && !tried {
+            return;
+        }
         // Connections from before the fault are of no use any more.
         self.forget_idle(&mut state);
         let since = state.absence.as_ref().map_or(now, |absence| absence.since);
@@ -184,17 +193,20 @@ impl Pool {
 
     /// Tries the hosts in the order of the address.
     fn connect(&self) -> Result<Connection, Fault> {
-        let mut last = Fault::Away("the address names no host".to_owned());
+        let mut reasons = Vec::new();
         for (name, config) in self.address.hosts() {
             let connect_limit = config.get_connect_timeout().copied().unwrap_or(CONNECT);
             let opened =
                 Connection::open(&self.driver, config, self.tls.clone(), self.limit, connect_limit);
             match opened.and_then(|connection| self.begin_session(connection)) {
                 Ok(connection) => return Ok(connection),
-                Err(fault) => last = self.named(fault, &name),
+                Err(fault) => match self.named(fault, &name) {
+                    Fault::Away(why) => reasons.push(why),
+                    refused => return Err(refused),
+                },
             }
         }
-        Err(last)
+        Err(Fault::Away(reasons.join(", ")))
     }
 
     fn begin_session(&self, mut connection: Connection) -> Result<Connection, Fault> {
