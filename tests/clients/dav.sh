@@ -74,7 +74,7 @@ else
     echo "fail rclone down: other bytes"
 fi
 # What is deleted here goes there, and nothing comes back with the next sync.
-first=$(find "$up" -name '*.md' | sort | head -1)
+first=$(find "$up" -name '*.md' | sort | sed -n 1p)
 rm "$first"
 rclone sync "$up" :webdav: "${remote[@]}" -q
 rclone sync :webdav: "$work/down" "${remote[@]}" -q
