@@ -17,6 +17,7 @@ use crate::domain::{Error, Result};
 
 /// The address of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "there is one, read once at the start")]
 pub enum StoreUrl {
     /// `sqlite:DIR`, or only `DIR`: the file `notewell.db` of a directory.
     Sqlite(PathBuf),
