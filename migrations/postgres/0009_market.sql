@@ -59,7 +59,8 @@ CREATE FUNCTION nw_entry_sums_to_zero() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF (SELECT count(*) < 2 OR sum(amount) <> 0 FROM postings
         WHERE lib = NEW.lib AND entry = NEW.id) THEN
-        RAISE EXCEPTION 'the postings of an entry sum to zero' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'the postings of an entry sum to zero' USING ERRCODE = 'check_violation',
+            CONSTRAINT = 'the postings of an entry sum to zero';
     END IF;
     RETURN NEW;
 END $$;
@@ -69,7 +70,8 @@ FOR EACH ROW EXECUTE FUNCTION nw_entry_sums_to_zero();
 CREATE FUNCTION nw_posting_of_closed_entry() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT 1 FROM entries WHERE lib = NEW.lib AND id = NEW.entry) THEN
-        RAISE EXCEPTION 'an entry takes no further postings' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'an entry takes no further postings' USING ERRCODE = 'check_violation',
+            CONSTRAINT = 'an entry takes no further postings';
     END IF;
     RETURN NEW;
 END $$;
@@ -90,7 +92,8 @@ FOR EACH ROW EXECUTE FUNCTION nw_posting_counts();
 CREATE FUNCTION nw_balance_above_floor() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF NEW.amount < (SELECT floor FROM accounts WHERE lib = NEW.lib AND id = NEW.account) THEN
-        RAISE EXCEPTION 'the balance would go below its floor' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'the balance would go below its floor' USING ERRCODE = 'check_violation',
+            CONSTRAINT = 'the balance would go below its floor';
     END IF;
     RETURN NEW;
 END $$;
@@ -99,7 +102,8 @@ FOR EACH ROW EXECUTE FUNCTION nw_balance_above_floor();
 
 CREATE FUNCTION nw_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION '% append only', TG_ARGV[0] USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION '% append only', TG_ARGV[0] USING ERRCODE = 'check_violation',
+        CONSTRAINT = TG_ARGV[0] || ' append only';
 END $$;
 CREATE TRIGGER accounts_are_kept BEFORE UPDATE OR DELETE ON accounts
 FOR EACH ROW EXECUTE FUNCTION nw_append_only('the books are');

@@ -37,6 +37,7 @@ mod serve;
 mod serving;
 mod skill;
 mod status;
+mod store;
 mod token;
 mod tool;
 mod trends;
@@ -127,6 +128,8 @@ enum Command {
     Status(status::Status),
     /// Name the folders of notes, and make vaults that live in the library
     Vault(vault::Vault),
+    /// Copy a library between SQLite and PostgreSQL
+    Store(store::Store),
     /// Bring in what you have elsewhere; a repeat adds nothing twice
     Import(import::Import),
     /// Write out what Notewell keeps
@@ -190,6 +193,7 @@ pub fn main() -> ExitCode {
         Command::Index(command) => exit(command.run(&cli.common)),
         Command::Status(command) => exit(command.run(&cli.common)),
         Command::Vault(command) => exit(command.run(&cli.common)),
+        Command::Store(command) => exit(command.run(&cli.common)),
         Command::Eval(command) => exit(command.run(&cli.common)),
         Command::Bench(command) => exit(command.run(&cli.common)),
         Command::Import(command) => exit(command.run(&cli.common)),

@@ -10,6 +10,7 @@ pub mod audit;
 pub mod bookmarks;
 pub mod cards;
 mod compression;
+pub mod copy;
 pub mod hosted;
 pub mod items;
 pub mod jsonl;

@@ -93,6 +93,7 @@ mod sse;
 mod stdio;
 mod store;
 mod store_accounts;
+mod store_copy;
 mod store_market;
 mod store_oauth;
 mod store_tasks;

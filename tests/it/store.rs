@@ -16,6 +16,7 @@ use notewell::{
         cards::{CardQuery, Flag, Images, Imported, Occupancy},
         jsonl::JsonlPrompts,
         pages::{Authorship, Facts, NewPage, PageChange, VaultProblem},
+        postgres::{Postgres, PostgresPrompts},
         reports::StoredReport,
         revisions::{Actor, NewChange, Revision},
         sqlite::cards::SqliteCards,
@@ -357,6 +358,14 @@ fn every_cards(suite: impl Fn(&dyn Cards)) {
     drop(SqliteCards::open_own(&existing).unwrap());
     suite(&SqliteCards::open_own(&own).unwrap());
     suite(&SqliteCards::open_existing(&existing).unwrap());
+    if let Some(url) = support::store_url(folder.path()) {
+        suite(&*server(&url));
+    }
+}
+
+/// The server database of a store.
+fn server(url: &str) -> Arc<Postgres> {
+    store::open(&StoreUrl::parse(url).unwrap(), LIMITS).unwrap().server.unwrap()
 }
 
 #[test]
@@ -444,6 +453,52 @@ fn another_writer_shows_in_the_version_of_the_cards() {
 fn every_prompts(suite: impl Fn(&dyn Prompts)) {
     let folder = tempfile::tempdir().unwrap();
     suite(&JsonlPrompts::open(folder.path(), 10, None));
+    if let Some(url) = support::store_url(folder.path()) {
+        suite(&PostgresPrompts::new(server(&url), 10));
+    }
+}
+
+/// Two processes of one library follow each other's cards and prompts.
+#[test]
+fn another_process_shows_in_cards_and_prompts_of_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(url) = support::store_url(folder.path()) else { return };
+    let (one, two) = (server(&url), server(&url));
+    let (cards, others): (&dyn Cards, &dyn Cards) = (&*one, &*two);
+    let before = cards.version().unwrap();
+    let card = others.create(NewCard { content: "чай 茶".into(), ..NewCard::default() }).unwrap();
+    assert_ne!(cards.version().unwrap(), before);
+    assert_eq!(cards.get(&card.id, Images::Bytes).unwrap().as_ref(), Some(&card));
+    let item = Items::find(&*one, Kind::Card, &card.id).unwrap().unwrap();
+    assert_eq!(Some(item.stamp as u64), cards.stamp(&card.id).unwrap(), "in the same transaction");
+    others.delete(&card.id).unwrap();
+    assert!(Items::find(&*one, Kind::Card, &card.id).unwrap().is_none());
+
+    let (mine, theirs) = (PostgresPrompts::new(one, 2), PostgresPrompts::new(two, 2));
+    let draft = |name: &str| {
+        Draft::parse(json!({"name": name, "title": name,
+            "messages": [{"role": "user", "content": {"type": "text", "text": "Текст 本文"}}]}))
+        .unwrap()
+    };
+    for name in ["один", "two", "三", "four"] {
+        theirs.create(draft(name)).unwrap();
+        assert!(mine.find(name).unwrap().is_some(), "{name}");
+    }
+    mine.delete("two").unwrap();
+    mine.create(draft("five")).unwrap();
+    let records = ["один", "三", "four", "five"].map(|name| theirs.record(name).unwrap());
+    assert!(records.iter().all(Option::is_some) && theirs.record("two").unwrap().is_none());
+    assert_eq!(theirs.snapshots().unwrap().len(), 2, "the newest are kept");
+    // A restored state has more lines than there are places for.
+    let oldest = mine.snapshots().unwrap().pop().unwrap();
+    assert_eq!(theirs.restore(&oldest.id).unwrap().prompts, 4);
+    assert!(mine.find("two").unwrap().is_some() && mine.find("five").unwrap().is_none());
+    let values = |value: &str| json!({"x": value}).as_object().unwrap().clone();
+    for number in 0..25 {
+        mine.remember("один", &values(&format!("v{number}"))).unwrap();
+    }
+    let known = theirs.complete("один", "x", "V").unwrap();
+    assert_eq!((known.len(), known[0].as_str()), (20, "v24"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use notewell::{
     domain::{Code, Error, Money, Pid, Timestamp, UserId},
     store::{
-        Ledger, Store,
+        self, Ledger, Store, StoreLimits, StoreUrl,
         ledger::{
             Account, Begun, CallIdentity, EntryFilter, EntryId, EntryKind, HoldId, NewEntry,
             NewHold, Outside, Posted, Process,
@@ -13,7 +13,7 @@ use notewell::{
     },
 };
 
-use crate::store::every_store;
+use crate::{store::every_store, support::store_url};
 
 const ANN: UserId = UserId(1);
 const MIRA: UserId = UserId(2);
@@ -437,4 +437,113 @@ fn a_sale_is_booked_with_its_call() {
         assert_eq!((earned[0].gross, earned[0].earned), (PRICE, Money(8_000)));
         proved(store);
     });
+}
+
+/// Whoever writes to a server's tables, past this program, meets the same rules.
+#[test]
+fn the_schema_of_a_server_refuses_what_would_unbalance_the_books() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(url) = store_url(folder.path()) else { return };
+    let store = store::open(&StoreUrl::parse(&url).unwrap(), StoreLimits::DEFAULT).unwrap();
+    top_up(&*store.ledger, ANN, 500, "a");
+    store.usage.record(&NewUsage { call: call(), outcome: Outcome::Failed, ms: 1 }).unwrap();
+    let (address, name) = url.rsplit_once("library=").unwrap();
+    let address = address.trim_end_matches(['?', '&']);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(address, tokio_postgres::NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let library = client
+            .query_one("SELECT id FROM libraries WHERE name = $1", &[&name])
+            .await
+            .unwrap()
+            .get::<_, i64>(0);
+        client.batch_execute(&format!("SET nw.lib = '{library}'")).await.unwrap();
+        let entry = "INSERT INTO entries (id, at, kind, key) VALUES (2, 0, 'top_up', 'b')";
+        let posting = |account: i32, amount: i32| {
+            format!("INSERT INTO postings (entry, account, amount) VALUES (2, {account}, {amount})")
+        };
+        let both = |one, two| format!("{}; {}", posting(1, one), posting(2, two));
+        for (sql, reason) in [
+            (format!("DELETE FROM accounts WHERE lib = {library}"), "append only"),
+            (format!("UPDATE entries SET memo = 'x' WHERE lib = {library}"), "append only"),
+            (format!("DELETE FROM postings WHERE lib = {library}"), "append only"),
+            (format!("UPDATE usage SET charged = 5 WHERE lib = {library}"), "usage is append only"),
+            ("TRUNCATE usage".to_owned(), "append only"),
+            (entry.to_owned(), "sum to zero"),
+            (format!("{}; {entry}", posting(2, 5)), "sum to zero"),
+            (format!("{}; {entry}", both(-5, 6)), "sum to zero"),
+            (both(-5, 5), "foreign key"),
+            (
+                "INSERT INTO postings (entry, account, amount) VALUES (1, 3, 1)".to_owned(),
+                "no further postings",
+            ),
+            (format!("{}; {entry}", both(-5, 5)).replace("'b'", "'a'"), "duplicate key"),
+            (format!("{}; {entry}", both(501, -501)), "below its floor"),
+        ] {
+            let done = client.batch_execute(&format!("BEGIN; {sql}; COMMIT")).await;
+            let error = done.expect_err(&sql);
+            let message = error.as_db_error().unwrap().message().to_owned();
+            assert!(message.contains(reason), "{sql}: {message}");
+            client.batch_execute("ROLLBACK").await.unwrap();
+        }
+        client
+            .batch_execute(&format!("BEGIN; {}; {entry}; COMMIT", both(500, -500)))
+            .await
+            .unwrap();
+        drop(client);
+        driver.await.unwrap().unwrap();
+    });
+    assert!(store.ledger.damage().unwrap().is_empty());
+    assert_eq!(balance(&store, Account::User(ANN)), Money::ZERO);
+}
+
+/// A server that restarted has forgotten the lock of a living process; its next call takes it
+/// again, so that nobody releases what the call holds.
+#[test]
+fn a_living_process_keeps_its_holds_when_the_server_forgot_its_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(url) = store_url(folder.path()) else { return };
+    let open = || store::open(&StoreUrl::parse(&url).unwrap(), StoreLimits::DEFAULT).unwrap();
+    let (store, other) = (open(), open());
+    top_up(&*store.ledger, ANN, 1_000_000, "a");
+    let process = store.ledger.enlist().unwrap();
+    let held = |identity| match store.ledger.begin(&process, &hold(identity)).unwrap() {
+        Begun::Held(hold) => hold,
+        other => panic!("{other:?}"),
+    };
+    let first = held(1);
+    assert_eq!(other.ledger.release_abandoned().unwrap(), 0, "it lives");
+    let address = url.rsplit_once("library=").unwrap().0.trim_end_matches(['?', '&']).to_owned();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        // Only the session that holds this lock: other tests use the same server.
+        let sql = format!(
+            "SELECT pg_terminate_backend(l.pid) FROM pg_locks l, libraries b
+             WHERE b.name = $1 AND l.locktype = 'advisory' AND l.objsubid = 1
+               AND ((l.classid::bigint << 32) | l.objid::bigint)
+                 = hashtextextended('notewell:' || b.id || ':process:' || {}, 0)",
+            process.id
+        );
+        let name = url.rsplit_once("library=").unwrap().1;
+        assert_eq!(client.query(&sql, &[&name]).await.unwrap().len(), 1);
+        drop(client);
+        driver.await.unwrap().unwrap();
+    });
+    let second = loop {
+        // The server may still be ending the session.
+        if let Ok(Begun::Held(hold)) = store.ledger.begin(&process, &hold(2)) {
+            break hold;
+        }
+    };
+    assert_eq!(other.ledger.release_abandoned().unwrap(), 0, "it lives, and has its lock again");
+    for hold in [first, second] {
+        assert_eq!(store.ledger.capture(hold, PRICE, 1).unwrap().outcome, Outcome::Charged);
+    }
+    drop(process);
+    assert!(store.ledger.damage().unwrap().is_empty());
 }

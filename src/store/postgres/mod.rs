@@ -9,6 +9,7 @@ mod audit;
 mod bookmarks;
 mod cards;
 mod connection;
+mod copy;
 mod counts;
 mod fault;
 mod hosted;

@@ -4,6 +4,7 @@
 mod audit;
 mod bookmarks;
 pub mod cards;
+mod copy;
 mod fault;
 mod hosted;
 mod items;

@@ -1,6 +1,9 @@
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
-use super::{Sqlite, users};
+use super::{
+    Sqlite,
+    users::{self, HolderRows},
+};
 use crate::{
     domain::{Error, Result, Timestamp, UserId},
     store::{
@@ -41,14 +44,23 @@ impl Sessions for Sqlite {
 
     fn find(&self, hash: &[u8; 32], now: Timestamp) -> Result<Option<(Session, Holder)>> {
         self.read(|db| {
-            let found = db
-                .prepare_cached(&format!(
-                    "SELECT {COLUMNS} FROM sessions WHERE hash = ?1 AND expires > ?2"
-                ))?
-                .query_row(params![hash, now.0], session)
-                .optional()?;
+            let sql = format!(
+                "SELECT s.id, s.user, s.created, s.seen, s.expires, s.agent, s.address, {}
+                 FROM sessions s {} WHERE s.hash = ?1 AND s.expires > ?2",
+                users::HOLDER,
+                users::join_holder("s.user")
+            );
+            let mut statement = db.prepare_cached(&sql)?;
+            let mut rows = statement.query(params![hash, now.0])?;
+            let (mut found, mut holder) = (None, HolderRows::default());
+            while let Some(row) = rows.next()? {
+                if found.is_none() {
+                    found = Some(session(row)?);
+                }
+                holder.add(row, 7)?;
+            }
             let Some(session) = found else { return Ok(None) };
-            Ok(users::holder(db, session.user)?.map(|holder| (session, holder)))
+            Ok(holder.finish(session.user).map(|holder| (session, holder)))
         })
     }
 

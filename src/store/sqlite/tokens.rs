@@ -1,6 +1,9 @@
-use rusqlite::{OptionalExtension, Row, params, types::Type};
+use rusqlite::{Row, params, types::Type};
 
-use super::{Sqlite, users};
+use super::{
+    Sqlite,
+    users::{self, HolderRows},
+};
 use crate::{
     domain::{Error, Result, Scope, Scopes, Timestamp, UserId},
     store::tokens::{Credential, NewToken, Power, Token, Tokens},
@@ -49,14 +52,24 @@ impl Tokens for Sqlite {
 
     fn find(&self, hash: &[u8; 32]) -> Result<Option<Credential>> {
         self.read(|db| {
-            let found = db
-                .prepare_cached(&format!("SELECT {COLUMNS} FROM tokens t WHERE t.hash = ?1"))?
-                .query_row([hash], token)
-                .optional()?;
+            let sql = format!(
+                "SELECT {COLUMNS}, {} FROM tokens t {} WHERE t.hash = ?1",
+                users::HOLDER,
+                users::join_holder("t.user")
+            );
+            let mut statement = db.prepare_cached(&sql)?;
+            let mut rows = statement.query([hash])?;
+            let (mut found, mut holder) = (None, HolderRows::default());
+            while let Some(row) = rows.next()? {
+                if found.is_none() {
+                    found = Some(token(row)?);
+                }
+                holder.add(row, 10)?;
+            }
             let Some(token) = found else { return Ok(None) };
             let holder = match token.power {
                 Power::Scope(_) => None,
-                Power::User(user, _) => users::holder(db, user)?,
+                Power::User(user, _) => holder.finish(user),
             };
             Ok(Some(Credential { token, holder }))
         })

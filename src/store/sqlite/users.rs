@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, types::Type};
+use rusqlite::{
+    Connection, OptionalExtension, Row, Transaction, params,
+    types::{Type, ValueRef},
+};
 
 use super::Sqlite;
 use crate::{
@@ -290,6 +293,47 @@ pub(super) fn holder(db: &Connection, id: UserId) -> rusqlite::Result<Option<Hol
         .query_map([id.0], |row| grant(row, 0))?
         .collect::<rusqlite::Result<_>>()?;
     Ok(Some(Holder { id, name, role, grants: Arc::from(grants) }))
+}
+
+/// The columns of a holder, for a credential joined by [`join_holder`]: one row for each grant, and
+/// one without where there are none. One statement takes the lock of the file once.
+pub(super) const HOLDER: &str = "u.name, u.role, g.id, g.extent, g.vault, g.value, g.write";
+
+/// The joins that give [`HOLDER`] for the account that a column names.
+pub(super) fn join_holder(column: &str) -> String {
+    format!(
+        "LEFT JOIN users u ON u.id = {column} AND u.removed IS NULL
+         LEFT JOIN grants g ON g.user = u.id"
+    )
+}
+
+/// Collects a holder from rows whose columns begin at `first`.
+#[derive(Default)]
+pub(super) struct HolderRows {
+    account: Option<(UserName, Role)>,
+    /// With their numbers.
+    grants: Vec<(i64, Grant)>,
+}
+
+impl HolderRows {
+    pub(super) fn add(&mut self, row: &Row<'_>, first: usize) -> rusqlite::Result<()> {
+        if self.account.is_none() && row.get_ref(first)? != ValueRef::Null {
+            self.account = Some((user_name(row, first)?, role(row, first + 1)?));
+        }
+        if let Some(id) = row.get(first + 2)? {
+            self.grants.push((id, grant(row, first + 3)?));
+        }
+        Ok(())
+    }
+
+    /// The holder, whose account this is; `None` when it is not live.
+    pub(super) fn finish(mut self, id: UserId) -> Option<Holder> {
+        let (name, role) = self.account?;
+        // As the other statements list them.
+        self.grants.sort_unstable_by_key(|(id, _)| *id);
+        let grants = self.grants.into_iter().map(|(_, grant)| grant).collect();
+        Some(Holder { id, name, role, grants })
+    }
 }
 
 fn unreadable(column: usize, error: Error) -> rusqlite::Error {
