@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     market_race::{balance, balances, shop},
     sold::ask,
-    support::{Server, until},
+    support::{Server, over_server, until},
 };
 
 /// Calls at once in a round.
@@ -57,7 +57,8 @@ fn kill_rounds(rounds: u64) -> Tally {
             let listed = ask(&server, "/_system/mcp", Some(&token), "tools/list", json!({}));
             listed.to_string().contains("\"review\"")
         });
-        let delay = Duration::from_micros(dice.roll(40_000));
+        let longest = if over_server() { 400_000 } else { 40_000 };
+        let delay = Duration::from_micros(dice.roll(longest));
         let codes: Vec<Vec<String>> = (0..CALLERS)
             .map(|caller| (0..20).map(|number| format!("{round}-{caller}-{number}")).collect())
             .collect();

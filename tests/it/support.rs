@@ -36,6 +36,11 @@ fn server() -> Option<String> {
     std::env::var("NOTEWELL_TEST_POSTGRES").ok().filter(|address| !address.is_empty())
 }
 
+/// Whether the tests run over a server, where each call takes some round trips longer.
+pub fn over_server() -> bool {
+    server().is_some()
+}
+
 /// The address of the library that belongs to a data directory, where the tests run over a server.
 pub fn store_url(data: &Path) -> Option<String> {
     let server = server()?;

@@ -64,7 +64,10 @@ fn keep(tx: &mut Transaction<'_>, lines: &Lines, most: usize) -> Result<String, 
     let now = Timestamp::now();
     let stem = format!("user.jsonl.{}", second(now));
     let row = tx.query_one(
-        "SELECT count(*) FROM prompt_snapshots WHERE id = $1 OR starts_with(id, $1 || '-')",
+        // Not their number: the oldest of this second may be gone already.
+        "SELECT coalesce(max(CASE WHEN id = $1 THEN 1
+                                  ELSE substr(id, length($1) + 2)::bigint END), 0)
+         FROM prompt_snapshots WHERE id = $1 OR starts_with(id, $1 || '-')",
         &[&stem],
     )?;
     let id = match row.try_get::<_, i64>(0)? {
