@@ -68,3 +68,40 @@ CREATE TABLE completions (
     PRIMARY KEY (lib, prompt, argument, value)
 );
 CALL nw_guard('completions');
+
+-- Vectors of passages, computed once for all replicas. `hash` is the SHA-256 of what was embedded;
+-- `vector` is the scale (4 bytes) and one signed byte a value.
+CREATE TABLE vectors (
+    lib    BIGINT NOT NULL DEFAULT nw_lib(),
+    model  TEXT COLLATE "C" NOT NULL,
+    hash   BYTEA NOT NULL,
+    vector BYTEA NOT NULL,
+    PRIMARY KEY (lib, model, hash)
+);
+CALL nw_guard('vectors');
+
+-- Passages that a replica wants vectors of. Whoever claims one computes it; a claim that is old
+-- belongs to a replica that died.
+CREATE TABLE vector_queue (
+    lib     BIGINT NOT NULL DEFAULT nw_lib(),
+    model   TEXT COLLATE "C" NOT NULL,
+    hash    BYTEA NOT NULL,
+    claimed TIMESTAMPTZ,
+    PRIMARY KEY (lib, model, hash)
+);
+CALL nw_guard('vector_queue');
+
+-- Counts changes of what the change log does not have, so that replicas notice them.
+ALTER TABLE libraries ADD COLUMN state BIGINT NOT NULL DEFAULT 0;
+
+CREATE FUNCTION nw_state_changed() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE libraries SET state = state + 1 WHERE id = nw_lib();
+    PERFORM pg_notify('nw', nw_lib() || ':state');
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER vaults_changed AFTER INSERT OR UPDATE OR DELETE ON vaults
+    FOR EACH STATEMENT EXECUTE FUNCTION nw_state_changed();
+CREATE TRIGGER skipped_changed AFTER INSERT OR UPDATE OR DELETE ON skipped
+    FOR EACH STATEMENT EXECUTE FUNCTION nw_state_changed();

@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::App;
+use super::{
+    App,
+    watching::{Turn, Watching},
+};
 use crate::{
     domain::Silent,
     store::{items::Synced, pages::VaultRow},
@@ -30,6 +33,8 @@ pub(super) struct Followed {
     row: VaultRow,
     pending: Arc<Mutex<Pending>>,
     watch: Option<Watch>,
+    /// Whether another process watches it.
+    watching: Watching,
     /// When the vault was last looked at without a watcher to ask for it.
     looked: Instant,
     /// When files that could not be read were last tried again.
@@ -82,9 +87,17 @@ impl App {
     /// Starts to watch a vault. What changed before is for [`Self::first_look`] to find.
     pub(super) fn follow_vault(self: &Arc<Self>, row: VaultRow) -> Followed {
         let now = Instant::now();
-        let mut followed =
-            Followed { row, pending: Arc::default(), watch: None, looked: now, tried: now };
-        self.start_watch(&mut followed);
+        let mut followed = Followed {
+            row,
+            pending: Arc::default(),
+            watch: None,
+            watching: Watching::default(),
+            looked: now,
+            tried: now,
+        };
+        if self.watch_turn(&followed.row, &mut followed.watching) != Turn::Theirs {
+            self.start_watch(&mut followed);
+        }
         followed
     }
 
@@ -116,6 +129,9 @@ impl App {
 
     /// The first look at a vault; one that fails is tried again by [`Self::tend_vault`].
     pub(super) fn first_look(&self, followed: &mut Followed) {
+        if self.watch_turn(&followed.row, &mut followed.watching) == Turn::Theirs {
+            return;
+        }
         let started = Instant::now();
         lock(&followed.pending).add(Change::Rescan);
         self.read_pending(&followed.row, &followed.pending);
@@ -129,6 +145,17 @@ impl App {
     /// One round of what keeps a vault followed: reads what is due, and looks again at a vault that
     /// could not be read or is not watched.
     pub(super) fn tend_vault(self: &Arc<Self>, followed: &mut Followed) {
+        match self.watch_turn(&followed.row, &mut followed.watching) {
+            Turn::Ours => {}
+            Turn::Begun => {
+                self.start_watch(followed);
+                lock(&followed.pending).add(Change::Rescan);
+            }
+            Turn::Theirs => {
+                followed.watch = None;
+                return;
+            }
+        }
         if followed.looked.elapsed() >= AGAIN {
             followed.looked = Instant::now();
             let row = self.sources.vault(&followed.row.name).ok().flatten();

@@ -12,9 +12,9 @@ use std::{
 
 use super::{App, Event, follow::Followed};
 use crate::{
-    domain::{Kind, Pid, Progress, Result, call::join_within, error::Doing},
+    domain::{Kind, Patience, Pid, Progress, Result, call::join_within, error::Doing},
     index::{Follower, Freshness, Worker},
-    store::{items::Synced, pages::VaultRow},
+    store::{items::Synced, pages::VaultRow, replica::Following},
 };
 
 /// How often foreign stores are looked at: a change by Memento's web app or by hand in
@@ -26,6 +26,10 @@ const JOIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long a command that runs and ends computes missing vectors.
 const EMBEDDING: Duration = Duration::from_millis(500);
+
+/// Of how many looks one is at cards, prompts, unfinished changes and holds, where each is a round
+/// trip to a server that others use too.
+const SELDOM: u32 = 5;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -46,6 +50,7 @@ struct News {
 pub struct Live {
     follower: Option<Follower>,
     _worker: Option<Worker>,
+    _following: Option<Following>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -67,12 +72,13 @@ impl App {
         let mut live = Live::default();
         live.follower = Some(Follower::start(self.index.clone())?);
         live._worker = self.start_vectors()?;
+        live._following = self.follow_store()?;
         let (app, stop) = (self.clone(), live.stop.clone());
         self.looks.begin(vaults.len(), vaults.iter().any(|vault| vault.seen.is_none()));
         live.threads.push(
             std::thread::Builder::new()
                 .name("follow".into())
-                .spawn(move || app.follow(vaults, &stop))
+                .spawn(move || Patience::background().during(|| app.follow(vaults, &stop)))
                 .doing("start following the library")?,
         );
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(live);
@@ -92,6 +98,18 @@ impl App {
         Worker::start(self.index.clone(), embed, threads).map(Some)
     }
 
+    /// Follows the log of a store that other processes write to.
+    fn follow_store(self: &Arc<Self>) -> Result<Option<Following>> {
+        let Some(replica) = &self.replica else { return Ok(None) };
+        let app = Arc::downgrade(self);
+        let on_news = move || {
+            if let Some(app) = app.upgrade() {
+                app.with_follower(Follower::nudge);
+            }
+        };
+        replica.follow(on_news).map(Some)
+    }
+
     fn follow(self: &Arc<Self>, vaults: Vec<VaultRow>, stop: &AtomicBool) {
         // What connections could see before the first look: they are notified of what it changes.
         let position = self.store.items.head().unwrap_or_default();
@@ -105,11 +123,14 @@ impl App {
             self.first_look(vault);
             self.looks.finish_one();
         }
+        let mut round = 0u32;
         while !stop.load(Ordering::Acquire) {
             for vault in &mut followed {
                 self.tend_vault(vault);
             }
-            if let Err(error) = self.look_at_others() {
+            round = round.wrapping_add(1);
+            let due = self.replica.is_none() || round % SELDOM == 1;
+            if due && let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
             self.tell_news(&mut news);
@@ -210,9 +231,13 @@ impl App {
     }
 
     pub(super) fn wake_index(&self) {
+        self.with_follower(Follower::wake);
+    }
+
+    fn with_follower(&self, work: impl FnOnce(&Follower)) {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(follower) = live.as_ref().and_then(|live| live.follower.as_ref()) {
-            follower.wake();
+            work(follower);
         }
     }
 

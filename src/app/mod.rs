@@ -3,6 +3,7 @@
 pub mod accounts;
 mod ask;
 mod attachments;
+pub mod backup;
 pub mod bookmarks;
 pub mod cards;
 pub mod demo;
@@ -29,12 +30,14 @@ pub mod rendering;
 mod rerank;
 pub mod resources;
 pub mod rights;
+mod shared_vectors;
 pub mod skills;
 mod sources;
 pub mod status;
 pub mod tasks;
 pub mod tokens;
 pub mod vaults;
+mod watching;
 
 pub use attachments::Attachment;
 pub use events::{Event, Events};
@@ -64,7 +67,7 @@ use crate::{
     search::{self, Engine},
     store::{
         self, Prompts, Store, StoreLimits, StoreUrl, jsonl::JsonlPrompts,
-        postgres::PostgresPrompts, private,
+        postgres::PostgresPrompts, private, replica::Replica,
     },
 };
 
@@ -78,6 +81,8 @@ pub struct App {
     pub config: Arc<Config>,
     /// Durable state.
     pub store: Store,
+    /// The copy of a store that other processes share.
+    pub replica: Option<Arc<Replica>>,
     /// The cards.
     pub cards: Arc<CardRoom>,
     /// The prompts.
@@ -141,6 +146,11 @@ impl App {
         };
         private::make_private(&config.data)?;
         let store = store::open(&store_url(&config)?, limits)?;
+        let replica = Replica::beside(&store, &config.data, limits.readers)?;
+        let store = match &replica {
+            Some(replica) => replica.in_front_of(store),
+            None => store,
+        };
         let journal = history::Journal::new(&config.history, store.revisions.clone());
         let cards = Arc::new(CardRoom::new(&config, &store, journal.clone()));
         let prompts = open_prompts(&config, &store);
@@ -163,6 +173,7 @@ impl App {
         let app = Self {
             config,
             store,
+            replica,
             cards,
             prompts,
             looks: sources.looks.clone(),
@@ -216,10 +227,15 @@ impl App {
     /// Embeds passages on the calling thread, for the index's workers.
     pub fn passage_embedder(&self) -> Option<index::Embed> {
         let embedder = self.embedder.clone()?;
-        Some(Arc::new(move |texts: &[&str]| {
+        let model = embedder.id().to_owned();
+        let embed: index::Embed = Arc::new(move |texts: &[&str]| {
             Patience::current().check()?;
             embedder.embed(texts, Role::Passage)
-        }))
+        });
+        Some(match &self.replica {
+            Some(replica) => shared_vectors::sharing(embed, model, replica.remote().clone()),
+            None => embed,
+        })
     }
 
     /// The embedding model, unless none is configured.

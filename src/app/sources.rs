@@ -136,7 +136,15 @@ impl Source for Sources {
     }
 
     fn head(&self) -> Result<i64> {
+        self.store.items.acknowledged()
+    }
+
+    fn reached(&self) -> Result<i64> {
         self.store.items.head()
+    }
+
+    fn is_away(&self) -> bool {
+        self.store.items.absence().is_some()
     }
 
     fn document(&self, pid: Pid) -> Result<Option<Document>> {

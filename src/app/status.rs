@@ -58,6 +58,17 @@ pub struct VaultStatus {
     pub seen: Option<Timestamp>,
 }
 
+/// Whether requests should come to this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// Everything works.
+    Ready,
+    /// Searches and reads work; writes do not, because the store is away.
+    Degraded,
+    /// So many changes are not read yet.
+    Behind(u64),
+}
+
 /// How many days a repair is mentioned.
 const MENTIONED: i64 = 7;
 
@@ -68,6 +79,21 @@ impl App {
         let mut repairs = self.index.repairs();
         repairs.retain(|repair| repair.at >= since);
         repairs
+    }
+
+    /// Whether requests should come to this process.
+    pub fn readiness(&self) -> Result<Readiness> {
+        let items = &self.store.items;
+        let position = items.head()?;
+        let Some(replica) = &self.replica else { return Ok(Readiness::Ready) };
+        if !replica.has_caught_up() {
+            let behind = items.acknowledged()?.saturating_sub(position);
+            return Ok(Readiness::Behind(u64::try_from(behind).unwrap_or(0)));
+        }
+        Ok(match items.absence() {
+            Some(_) => Readiness::Degraded,
+            None => Readiness::Ready,
+        })
     }
 
     /// The state of the library.

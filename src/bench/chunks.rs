@@ -85,14 +85,21 @@ impl Source for Shelf {
     }
 }
 
-/// What `folder` has from a run before is used again.
-pub fn run(count: u64, seed: u64, bar: &dyn Progress, folder: &Path) -> Result<Report> {
+/// What `folder` has from a run before is used again. With `store`, the library is one of a server,
+/// and this process a replica.
+pub fn run(
+    count: u64,
+    seed: u64,
+    bar: &dyn Progress,
+    folder: &Path,
+    store: Option<&str>,
+) -> Result<Report> {
     let notes = count.div_ceil(u64::from(PASSAGES)).max(1) as i64;
     let count = notes as u64 * u64::from(PASSAGES);
     let mut report = Report::new(format!("Search over {count} passages of {notes} notes"));
     let corpus = Arc::new(Corpus::new(seed, PASSAGES));
     let library = folder.join("library");
-    let (app, shelf) = build(&library, notes, &corpus, bar, &mut report)?;
+    let (app, shelf) = build(&library, store, notes, &corpus, bar, &mut report)?;
     let per_million = |bytes: u64| Some(bytes * 1_000_000 / count);
     report.megabytes("index on disk", Some(process::size(&library.join("index"))), Goal::None);
     report.megabytes(
@@ -207,12 +214,15 @@ fn against(
 /// A library whose index holds the whole corpus, and whose questions are embedded for real.
 fn build(
     folder: &Path,
+    store: Option<&str>,
     notes: i64,
     corpus: &Arc<Corpus>,
     bar: &dyn Progress,
     report: &mut Report,
 ) -> Result<(App, Arc<Shelf>)> {
-    let mut app = open(config(folder, EmbedProvider::Embedded))?;
+    let mut settings = config(folder, EmbedProvider::Embedded);
+    settings.store.url = store.unwrap_or_default().to_owned();
+    let mut app = open(settings)?;
     let Some(model) = crate::eval::Model::of(&app) else {
         return Err(Error::internal("the embedded model is not there"));
     };

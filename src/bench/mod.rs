@@ -54,6 +54,8 @@ pub struct Plan {
     pub seed: u64,
     /// Where the index of `chunks` is kept for the next run.
     pub keep: Option<PathBuf>,
+    /// The address of an empty library of a server, for `chunks`.
+    pub store: Option<String>,
     /// Where the temporary folder is made.
     pub data: Option<PathBuf>,
 }
@@ -71,7 +73,7 @@ impl Plan {
                 Some(keep) => keep.join(format!("{count}-{}", self.seed)),
                 None => folder.path().to_owned(),
             };
-            reports.push(chunks::run(count, self.seed, progress, &folder)?);
+            reports.push(chunks::run(count, self.seed, progress, &folder, self.store.as_deref())?);
         }
         if let Some(count) = self.cards {
             reports.push(cards::run(count, self.seed, progress, &self.throwaway()?)?);

@@ -43,6 +43,9 @@ pub struct Bench {
     /// Keep what --chunks builds here, for the next run
     #[arg(long, value_name = "DIR", requires = "chunks")]
     keep: Option<PathBuf>,
+    /// Measure --chunks on a replica: the address of an empty library of a PostgreSQL server
+    #[arg(long, value_name = "URL", requires = "chunks")]
+    store: Option<String>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +66,7 @@ impl Bench {
             market: self.market,
             seed: self.seed,
             keep: self.keep,
+            store: self.store,
             data: common.data.clone(),
         };
         let reports = plan.run(&bar)?;

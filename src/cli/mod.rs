@@ -4,6 +4,7 @@
 mod arguments;
 mod ask;
 mod audit;
+mod backup;
 mod bar;
 mod bench;
 mod bookmark;
@@ -136,6 +137,10 @@ enum Command {
     Export(export::Export),
     /// Bring a folder of notes to a hosted vault on a server
     Push(push::Push),
+    /// Copy everything that cannot be made again into a folder, while others write
+    Backup(backup::Backup),
+    /// Put a backup back, after checking it
+    Restore(backup::Restore),
     /// Say what is wrong and how to mend it
     Doctor(doctor::Doctor),
     /// Sum up what was saved in a period, against the period before
@@ -199,6 +204,8 @@ pub fn main() -> ExitCode {
         Command::Import(command) => exit(command.run(&cli.common)),
         Command::Export(command) => exit(command.run(&cli.common)),
         Command::Push(command) => exit(command.run(&cli.common)),
+        Command::Backup(command) => exit(command.run(&cli.common)),
+        Command::Restore(command) => exit(command.run(&cli.common)),
         Command::Doctor(command) => exit(command.run(&cli.common)),
         Command::Trends(command) => exit(command.run(&cli.common)),
         Command::Recommend(command) => exit(command.run(&cli.common)),

@@ -54,6 +54,19 @@ pub fn join_within(thread: JoinHandle<()>, limit: Duration) -> bool {
 pub struct Patience {
     gone: Arc<AtomicBool>,
     deadline: Option<Instant>,
+    begun: Begun,
+}
+
+/// As of when the work reads what other processes write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begun {
+    /// As of each read.
+    #[default]
+    Now,
+    /// As of this moment or later: a request sees every change acknowledged before it began.
+    At(Instant),
+    /// As of whenever this process last looked. For threads that are woken when there is news.
+    Before,
 }
 
 thread_local! {
@@ -82,7 +95,25 @@ impl Patience {
 
     /// Ends at `deadline`.
     pub fn until(deadline: Instant) -> Self {
-        Self { gone: Arc::default(), deadline: Some(deadline) }
+        Self { gone: Arc::default(), deadline: Some(deadline), begun: Begun::At(Instant::now()) }
+    }
+
+    /// For threads that work for nobody in particular.
+    pub fn background() -> Self {
+        Self { begun: Begun::Before, ..Self::default() }
+    }
+
+    /// The same for a request that begins now, unless it began before.
+    pub fn begin(&self) -> Self {
+        match self.begun {
+            Begun::Now => Self { begun: Begun::At(Instant::now()), ..self.clone() },
+            Begun::At(_) | Begun::Before => self.clone(),
+        }
+    }
+
+    /// As of when this work reads what other processes write.
+    pub fn begun(&self) -> Begun {
+        self.begun
     }
 
     /// The caller cancelled or went away.

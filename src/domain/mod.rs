@@ -23,7 +23,7 @@ pub mod visible;
 
 pub use author::Author;
 pub use bookmark::Bookmark;
-pub use call::{Patience, Progress, Silent};
+pub use call::{Begun, Patience, Progress, Silent};
 pub use card::Card;
 pub use chunk::{Chunk, Document};
 pub use error::{Code, Error, Result};

@@ -66,7 +66,7 @@ impl Build {
             None => {
                 // The log position is read before the items: what changes in between is seen twice,
                 // which is harmless, never not at all.
-                let seq = source.head()?;
+                let seq = source.reached()?;
                 let library = source.library()?;
                 self.position = Some(Position { seq, filled: Some(i64::MIN), library });
                 self.fill(source, limit)

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::state::Index;
-use crate::domain::{Result, call::join_within, error::Doing};
+use crate::domain::{Patience, Result, call::join_within, error::Doing};
 
 /// Changes that this process makes one upon the other are committed together: a commit costs more
 /// than they do. Its own searches do not wait for this, those of other processes hardly.
@@ -43,25 +43,35 @@ impl Follower {
         let thread = thread::Builder::new()
             .name("index-follower".to_owned())
             .spawn(move || {
-                while !stopping.load(Ordering::Acquire) {
-                    let own = waking.swap(false, Ordering::AcqRel);
-                    let gathered = if own { gather(&index) } else { Ok(()) };
-                    let pause = match gathered.and_then(|()| index.guarded(|| index.tend(IDLE))) {
-                        Ok(true) => BUSY,
-                        Ok(false) => QUIET,
-                        Err(error) => {
-                            tracing::error!(?error, "the index could not follow the log");
-                            AFTER_FAILURE
-                        }
-                    };
-                    thread::park_timeout(pause);
-                }
-                if let Err(error) = index.rest() {
-                    tracing::error!(?error, "the index could not be put to rest");
-                }
+                Patience::background().during(|| {
+                    while !stopping.load(Ordering::Acquire) {
+                        let own = waking.swap(false, Ordering::AcqRel);
+                        let gathered = if own { gather(&index) } else { Ok(()) };
+                        let pause = match gathered.and_then(|()| index.guarded(|| index.tend(IDLE)))
+                        {
+                            Ok(true) => BUSY,
+                            Ok(false) => QUIET,
+                            Err(error) => {
+                                tracing::error!(?error, "the index could not follow the log");
+                                AFTER_FAILURE
+                            }
+                        };
+                        thread::park_timeout(pause);
+                    }
+                    if let Err(error) = index.rest() {
+                        tracing::error!(?error, "the index could not be put to rest");
+                    }
+                })
             })
             .doing("start the index's thread")?;
         Ok(Self { stop, woken, thread: Some(thread) })
+    }
+
+    /// Looks at the log now: another process wrote, and nothing is to be gathered.
+    pub fn nudge(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
     }
 
     /// Looks at the log now: something was written.

@@ -66,6 +66,15 @@ pub trait Source: Send + Sync {
     fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>>;
     /// The last seq there is: what a search must have seen.
     fn head(&self) -> Result<i64>;
+    /// The seq up to which `changes`, `document` and `all` are certain to show everything. A replica
+    /// may not have read all that there is.
+    fn reached(&self) -> Result<i64> {
+        self.head()
+    }
+    /// Whether the items come from a copy whose store does not answer.
+    fn is_away(&self) -> bool {
+        false
+    }
     /// The item as it is now, or `None` when it is gone or not searchable.
     fn document(&self, pid: Pid) -> Result<Option<Document>>;
     /// The number of the library. An index that was made from another one is made anew.

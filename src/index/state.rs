@@ -44,6 +44,8 @@ pub struct Freshness {
     pub unread: usize,
     /// Why the index cannot follow, when the disk does not let it.
     pub obstacle: Option<Obstacle>,
+    /// The store does not answer: what was written since is not known.
+    pub away: bool,
 }
 
 /// How far a long write has come.
@@ -84,7 +86,7 @@ impl Freshness {
     /// What a caller may know of it who does not see everything: that the index is being made, but
     /// not how much there is or that something changed, which may be something private.
     pub fn without_counts(self) -> Self {
-        Self { filling: self.filling.map(|_| (0, 0)), ..Self::default() }
+        Self { filling: self.filling.map(|_| (0, 0)), away: self.away, ..Self::default() }
     }
 }
 
@@ -248,7 +250,7 @@ impl Index {
             _ => Some(shown.filled.unwrap_or((0, 0))),
         };
         let obstacle = self.obstacle().filter(|_| behind > 0 || filling.is_some());
-        Ok(Freshness { behind, filling, unread: 0, obstacle })
+        Ok(Freshness { behind, filling, unread: 0, obstacle, away: self.source.is_away() })
     }
 
     /// Brings everything in now and reports how far it is. Ends early, with what is left, when the
@@ -452,7 +454,7 @@ impl Index {
         let position = writing.as_ref().and_then(|build| build.position);
         if let Some(position) = position
             && (self.source.library()? != position.library
-                || (position.filled.is_none() && self.source.head()? < position.seq))
+                || (position.filled.is_none() && self.source.reached()? < position.seq))
         {
             // The log is not the one this build followed (a restored backup): begin again.
             self.begin_anew(writing)?;
@@ -489,11 +491,11 @@ impl Index {
     /// One round of the background thread: catches up, replaces an outdated build, lets go of the
     /// lease when nothing was written for `idle`. Tells whether this process is the writer.
     pub(super) fn tend(&self, idle: Duration) -> Result<bool> {
-        let head = self.source.head()?;
+        let (head, reached) = (self.source.head()?, self.source.reached()?);
         let fresh = self.freshness(head)?.is_fresh();
         let (outdated, ahead) = {
             let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
-            let ahead = shown.position.is_some_and(|position| position.seq > head);
+            let ahead = shown.position.is_some_and(|position| position.seq > reached);
             (!Builds::is_wanted(&shown.generation.name), ahead)
         };
         let mut writing = lock(&self.writing);

@@ -22,7 +22,7 @@ use super::{
     view::View,
 };
 use crate::{
-    domain::{Result, call::join_within, error::Doing},
+    domain::{Patience, Result, call::join_within, error::Doing},
     telemetry::metric,
 };
 
@@ -77,18 +77,21 @@ impl Worker {
         let thread = thread::Builder::new()
             .name("vectors".to_owned())
             .spawn(move || {
-                priority::lower();
-                let covered = Mutex::new(CoveredSegments::default());
-                while !stopping.load(Ordering::Acquire) {
-                    let worked = index.guarded(|| {
-                        let mut covered = covered.lock().unwrap_or_else(PoisonError::into_inner);
-                        work(&index, &embed, threads, &mut covered, &stopping)
-                    });
-                    if let Err(error) = worked {
-                        tracing::error!(?error, "vectors could not be computed");
-                        thread::park_timeout(AFTER_FAILURE);
+                Patience::background().during(|| {
+                    priority::lower();
+                    let covered = Mutex::new(CoveredSegments::default());
+                    while !stopping.load(Ordering::Acquire) {
+                        let worked = index.guarded(|| {
+                            let mut covered =
+                                covered.lock().unwrap_or_else(PoisonError::into_inner);
+                            work(&index, &embed, threads, &mut covered, &stopping)
+                        });
+                        if let Err(error) = worked {
+                            tracing::error!(?error, "vectors could not be computed");
+                            thread::park_timeout(AFTER_FAILURE);
+                        }
                     }
-                }
+                })
             })
             .doing("start the vectors' thread")?;
         Ok(Self { stop, thread: Some(thread) })

@@ -6,6 +6,9 @@ use crate::{
     index::{Expansion, Freshness, How, Progress, Total},
 };
 
+/// What an answer says while the store cannot be reached.
+pub const AWAY: &str = "the library's store does not answer; this is what was read from it before, and nothing can be written now";
+
 /// The items that were found, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -115,6 +118,9 @@ impl Answer {
             notes.push("no passage is close enough in meaning".to_owned());
         }
         notes.extend(self.repairs.iter().cloned());
+        if self.freshness.away {
+            notes.push(AWAY.to_owned());
+        }
         if let Some(obstacle) = self.freshness.obstacle {
             notes.push(format!(
                 "the index is behind: {}; the latest changes are not in this answer",

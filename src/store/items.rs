@@ -76,6 +76,18 @@ pub trait Items: Send + Sync {
     /// The number of the newest entry; 0 when there is none.
     fn head(&self) -> Result<i64>;
 
+    /// The newest entry that any process was acknowledged. A replica may not have read it yet;
+    /// everything else here is as of [`Self::head`].
+    fn acknowledged(&self) -> Result<i64> {
+        self.head()
+    }
+
+    /// Why the store behind a replica cannot be reached now, as a sentence. What is read then is as
+    /// of the last time that it could.
+    fn absence(&self) -> Option<String> {
+        None
+    }
+
     /// The number that this library drew when it was made. No other library has it.
     fn library(&self) -> Result<i64>;
 }

@@ -21,6 +21,7 @@ pub mod payments;
 pub mod postgres;
 pub mod private;
 pub mod prompts;
+pub mod replica;
 pub mod reports;
 pub mod revisions;
 pub mod sessions;
@@ -31,6 +32,7 @@ pub mod tokens;
 mod url;
 pub mod usage;
 pub mod users;
+pub mod vectors;
 
 use std::sync::Arc;
 
@@ -50,9 +52,10 @@ pub use sessions::Sessions;
 pub use tasks::Tasks;
 pub use texts::Texts;
 pub use tokens::Tokens;
-pub use url::{StoreLimits, StoreUrl, open};
+pub use url::{RESTORE_UNFINISHED, StoreLimits, StoreUrl, open};
 pub use usage::Usage;
 pub use users::Users;
+pub use vectors::Vectors;
 
 /// Everything durable but cards and prompts, whose places are configured for themselves.
 #[derive(Clone)]

@@ -5,16 +5,21 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Result, error::Doing};
 
 /// Makes the data directory, and closes it and what lies directly in it to other users, as far as
-/// they are ours. From here on every file that this process makes is private.
+/// they are ours. New files are private from here on.
 pub fn make_private(data: &Path) -> Result<()> {
-    #[cfg(unix)]
-    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    close_new_files();
     std::fs::create_dir_all(data)
         .doing(format_args!("make the data directory `{}`", data.display()))?;
     for path in open_to_others(data)? {
         close(&path)?;
     }
     Ok(())
+}
+
+/// From here on every file that this process makes is private.
+pub fn close_new_files() {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
 /// What of the data directory other users may read or write: the directory, and what Notewell made

@@ -81,10 +81,25 @@ impl Default for StoreLimits {
     }
 }
 
+/// The name of the file that is in a data directory while a restore puts files into it.
+pub const RESTORE_UNFINISHED: &str = "restore-unfinished";
+
+/// Refuses a directory that has only a part of what a restore was to put into it.
+fn check_restored(directory: &Path) -> Result<()> {
+    match directory.join(RESTORE_UNFINISHED).exists() {
+        true => Err(Error::invalid_request(format!(
+            "a restore into `{}` did not finish; run `notewell restore BACKUP --force` again. What was there before is in its folder `before-restore-…`",
+            directory.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Opens a store, making or migrating it as needed.
 pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
     match url {
         StoreUrl::Sqlite(directory) => {
+            check_restored(directory)?;
             private::make_private(directory)?;
             let database = Sqlite::open(&directory.join("notewell.db"))?;
             let database = Arc::new(database.with_readers(limits.readers));

@@ -5,13 +5,14 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Cx, Entry, Format, Output, Payment, Right, TABLE, Tool, Toolset,
+    Answer, Cx, Effect, Entry, Format, Output, Payment, Right, TABLE, Tool, Toolset,
     arguments::{self, Blank},
     paid,
 };
 use crate::{
     app::{App, rights::Rights},
     domain::{Code, Error, Patience, Progress, Result, Silent, from_json},
+    search,
     telemetry::{self, metric},
 };
 
@@ -51,7 +52,9 @@ pub fn call(
         patience: &around.patience,
         payment: around.payment,
     };
-    let (label, result) = around.patience.during(|| dispatch(&cx, name, arguments));
+    let patience = around.patience.begin();
+    let (label, result) = patience.during(|| dispatch(&cx, name, arguments));
+    let result = result.map(|output| patience.during(|| with_store(app, name, output)));
     let result = result.and_then(|output| within_size(app, output));
     let seconds = started.elapsed().as_secs_f64();
     let outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
@@ -66,6 +69,25 @@ pub fn call(
         Code::Internal => logged(error),
         _ => error,
     })
+}
+
+/// Adds what a caller has to know of a store that other processes share: that it is away, or the
+/// position of the change log that has what the call wrote.
+fn with_store(app: &App, name: &str, mut output: Output) -> Output {
+    if app.replica.is_none() {
+        return output;
+    }
+    if app.store.items.absence().is_some() {
+        if !output.text.contains(search::AWAY) {
+            output.aside.get_or_insert_default().push_str(&format!("Note: {}.", search::AWAY));
+        }
+        return output;
+    }
+    let writes = TABLE.iter().any(|entry| entry.name == name && entry.effect != Effect::Reads);
+    if writes && let Ok(position) = app.store.items.head() {
+        output.meta.insert("notewell/position".to_owned(), position.into());
+    }
+    output
 }
 
 /// Logs a fault here, where the tool is known, and marks the error so that nobody logs it again.

@@ -1,5 +1,7 @@
 //! Is it alive, is it ready, what has it done.
 
+use std::time::{Duration, Instant};
+
 use axum::{
     Extension,
     extract::State,
@@ -8,20 +10,43 @@ use axum::{
 };
 
 use super::{Site, refuse};
-use crate::{app::rights::Right, domain::Error, serve::mcp::Link, telemetry};
+use crate::{
+    app::{rights::Right, status::Readiness},
+    domain::{Error, Patience},
+    serve::mcp::Link,
+    telemetry,
+};
+
+/// How long a probe may take.
+const PROBE: Duration = Duration::from_secs(5);
 
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Ready when the library's database answers.
+/// Ready when the library's database answers. A replica is ready once it has caught up, and stays
+/// so while its store is away: searches and reads go on.
 pub async fn ready(State(site): State<Site>) -> Response {
     if site.closing.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
     }
     let app = site.hub.app.clone();
-    match tokio::task::spawn_blocking(move || app.store.items.head()).await {
-        Ok(Ok(_)) => "ready\n".into_response(),
+    let state = tokio::task::spawn_blocking(move || {
+        let begun = Patience::until(Instant::now() + PROBE);
+        begun.during(|| app.readiness())
+    });
+    match state.await {
+        Ok(Ok(Readiness::Ready)) => "ready\n".into_response(),
+        // Not why: the sentence names the server, and anybody may ask.
+        Ok(Ok(Readiness::Degraded)) => {
+            "degraded: the library's store does not answer; searches and reads go on, writes fail\n"
+                .into_response()
+        }
+        Ok(Ok(Readiness::Behind(changes))) => {
+            let text =
+                format!("catching up: {changes} of the library's changes are not read yet\n");
+            (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+        }
         _ => (StatusCode::SERVICE_UNAVAILABLE, "the library's database does not answer\n")
             .into_response(),
     }

@@ -13,7 +13,7 @@ use crate::{
         App,
         rights::{Right, Rights},
     },
-    domain::{Error, Kind, Result, Toolset, user::Role},
+    domain::{Error, Kind, Patience, Result, Toolset, user::Role},
     serve::{
         http::{
             Site,
@@ -196,7 +196,7 @@ impl Visit {
         let visit = self.clone();
         let worked = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            work(&visit).map(Into::into)
+            Patience::default().begin().during(|| work(&visit)).map(Into::into)
         })
         .await;
         match worked {

@@ -6,16 +6,16 @@
 
 use std::{
     collections::HashMap,
-    future::Future,
+    future::{Future, poll_fn},
     pin::pin,
-    sync::Arc,
+    sync::{Arc, mpsc::Sender},
     task::{Context, Poll, Wake, Waker},
     thread::Thread,
     time::{Duration, Instant},
 };
 
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio_postgres::{Client, Config, Row, Statement, types::ToSql};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, Statement, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::Fault;
@@ -70,19 +70,33 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects to one host. `limit` is for each statement, and for connecting.
+    /// Connects to one host. `limit` is for each statement. What others call with NOTIFY goes to
+    /// `news`.
     pub(super) fn open(
         driver: &Driver,
         config: Config,
         tls: MakeRustlsConnect,
         limit: Duration,
         connect_limit: Duration,
+        news: Option<Sender<String>>,
     ) -> Result<Self, Fault> {
         let connecting = driver.handle()?.spawn(async move {
-            let (client, connection) = config.connect(tls).await?;
+            let (client, mut connection) = config.connect(tls).await?;
             // Ends when the client is dropped or the server closes. A failure reaches the client
             // as the error of its statement.
-            tokio::spawn(connection);
+            match news {
+                None => drop(tokio::spawn(connection)),
+                Some(news) => drop(tokio::spawn(async move {
+                    let mut next = poll_fn(|context| connection.poll_message(context));
+                    while let Some(Ok(message)) = (&mut next).await {
+                        if let AsyncMessage::Notification(called) = message
+                            && news.send(called.payload().to_owned()).is_err()
+                        {
+                            break;
+                        }
+                    }
+                })),
+            }
             Ok::<_, tokio_postgres::Error>(client)
         });
         match wait(connecting, connect_limit) {
@@ -146,6 +160,19 @@ impl Connection {
     pub(super) fn batch(&mut self, sql: &str) -> Result<(), Fault> {
         let done = wait(self.client.batch_execute(sql), self.limit);
         self.noted(done)
+    }
+
+    /// Does `work` with a shorter limit for each statement.
+    pub(super) fn within<T>(
+        &mut self,
+        limit: Duration,
+        work: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let usual = self.limit;
+        self.limit = limit.min(usual);
+        let done = work(self);
+        self.limit = usual;
+        done
     }
 
     /// Whether the connection cannot be used again.

@@ -15,6 +15,8 @@ mod fault;
 mod hosted;
 mod items;
 mod ledger;
+mod listen;
+mod mirror;
 mod oauth;
 mod pages;
 mod payments;
@@ -31,9 +33,13 @@ mod transaction;
 mod usage;
 mod users;
 mod value;
+mod vectors;
 
 use std::{
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -41,6 +47,7 @@ use tokio_postgres::Row;
 
 pub use address::Address;
 pub use fault::is_away;
+pub use listen::{Heard, Lease, Listener};
 pub use prompts::PostgresPrompts;
 
 use self::{
@@ -61,6 +68,8 @@ pub struct Postgres {
     library: i64,
     /// Writers outside this database: one at a time.
     turn: Mutex<()>,
+    /// Transactions of this process that may have changed something.
+    writes: AtomicU64,
 }
 
 impl Postgres {
@@ -77,7 +86,13 @@ impl Postgres {
             Ok(library.id)
         };
         let library = prepared().map_err(|fault| fault::explain(fault, address, "open it"))?;
-        Ok(Self { address: address.clone(), pool, library, turn: Mutex::default() })
+        Ok(Self {
+            address: address.clone(),
+            pool,
+            library,
+            writes: AtomicU64::new(0),
+            turn: Mutex::default(),
+        })
     }
 
     /// Since when the server is away, and why; `None` while it answers.
@@ -96,6 +111,23 @@ impl Postgres {
         self.read(|connection| {
             let mut transaction = Transaction::begin(connection, self.library, BEGIN_SNAPSHOT)?;
             work(&mut transaction)
+        })
+    }
+
+    /// How many transactions of this process may have changed something.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Acquire)
+    }
+
+    /// Runs one transaction beside the writers of the library, for what is in no log and can be
+    /// made again. Tried again once, as a read is.
+    fn write_aside<T>(&self, work: impl Fn(&mut Connection) -> Result<T, Fault>) -> Result<T> {
+        self.read(|connection| {
+            let begin = "BEGIN; SET LOCAL synchronous_commit = off";
+            let mut transaction = Transaction::begin(connection, self.library, begin)?;
+            let value = work(&mut transaction)?;
+            transaction.commit()?;
+            Ok(value)
         })
     }
 
@@ -132,7 +164,10 @@ impl Postgres {
             transaction.commit()?;
             Ok(value)
         };
-        transacted()
+        let transacted = transacted();
+        // Also after a failure: nobody knows what became of an interrupted commit.
+        self.writes.fetch_add(1, Ordering::AcqRel);
+        transacted
             .inspect_err(|fault| self.pool.note(fault))
             .map_err(|fault| self.explain(fault, "write to it"))
     }

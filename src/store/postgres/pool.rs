@@ -2,7 +2,7 @@
 //! and the others learn at once that it is away.
 
 use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc::Sender},
     time::{Duration, Instant},
 };
 
@@ -134,7 +134,7 @@ impl Pool {
     fn fresh(&self) -> Result<Lent<'_>, Fault> {
         // From here on the count goes down when it is dropped.
         let mut lent = Lent { pool: self, connection: None, was_idle: false };
-        match self.connect() {
+        match self.connect(None) {
             Ok(connection) => {
                 self.state().absence = None;
                 lent.connection = Some(connection);
@@ -149,7 +149,12 @@ impl Pool {
 
     /// A connection outside the pool, for a lock or for listening.
     pub(super) fn dedicated(&self) -> Result<Connection, Fault> {
-        self.connect().inspect_err(|fault| self.note(fault))
+        self.connect(None).inspect_err(|fault| self.note(fault))
+    }
+
+    /// As [`Self::dedicated`]; what others call with NOTIFY goes to `news`.
+    pub(super) fn listening(&self, news: Sender<String>) -> Result<Connection, Fault> {
+        self.connect(Some(&news)).inspect_err(|fault| self.note(fault))
     }
 
     /// Takes a session that began like those of the pool.
@@ -192,12 +197,18 @@ impl Pool {
     }
 
     /// Tries the hosts in the order of the address.
-    fn connect(&self) -> Result<Connection, Fault> {
+    fn connect(&self, news: Option<&Sender<String>>) -> Result<Connection, Fault> {
         let mut reasons = Vec::new();
         for (name, config) in self.address.hosts() {
             let connect_limit = config.get_connect_timeout().copied().unwrap_or(CONNECT);
-            let opened =
-                Connection::open(&self.driver, config, self.tls.clone(), self.limit, connect_limit);
+            let opened = Connection::open(
+                &self.driver,
+                config,
+                self.tls.clone(),
+                self.limit,
+                connect_limit,
+                news.cloned(),
+            );
             match opened.and_then(|connection| self.begin_session(connection)) {
                 Ok(connection) => return Ok(connection),
                 Err(fault) => match self.named(fault, &name) {

@@ -2,6 +2,7 @@
 //! processes read while one writes. One connection of ours writes, as many read as requests may run at once.
 
 mod audit;
+mod backup;
 mod bookmarks;
 pub mod cards;
 mod copy;
@@ -9,6 +10,7 @@ mod fault;
 mod hosted;
 mod items;
 mod ledger;
+mod mirror;
 mod oauth;
 mod opening;
 mod pages;
@@ -28,7 +30,9 @@ use std::{
 
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
+pub use backup::{Snapshot, check_version, set_wal, settle};
 pub use fault::quick_check;
+pub use mirror::{OF_ITEMS, WHOLE};
 
 use crate::domain::{Pid, Result};
 

@@ -1,0 +1,445 @@
+//! Several processes on one PostgreSQL library: what one writes the others find, in the order of
+//! the log; what fails heals by itself; nothing acknowledged is lost.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use notewell::store::{Items, sqlite::Sqlite};
+use serde_json::{Value, json};
+
+use crate::{
+    cluster::Cluster,
+    crash::Dice,
+    support::{Home, Server, notewell, put, until},
+};
+
+const WRITERS: usize = 8;
+
+/// A number from the environment, for the long run of `./test lab`.
+fn asked(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// A replica: a process with a data directory of its own.
+struct Node {
+    home: Home,
+    server: Server,
+    url: String,
+}
+
+fn serve(home: &Home, url: &str) -> Server {
+    let config = home.dir.path().join("notewell.toml");
+    put(
+        &config,
+        format!("[server]\nanonymous = \"owner\"\n[store]\nurl = \"{url}\"\ntimeout_seconds = 2\n"),
+    );
+    let mut command = notewell();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(&config);
+    command.arg("--data").arg(home.data()).env("HOME", home.dir.path());
+    command.env("NOTEWELL_LOG", "error");
+    Server::start(command)
+}
+
+impl Node {
+    fn start(url: &str) -> Self {
+        let home = Home::new();
+        let server = serve(&home, url);
+        let node = Self { home, server, url: url.to_owned() };
+        until("the replica is ready", || node.ready().0 == 200);
+        node
+    }
+
+    fn ready(&self) -> (u16, String) {
+        let answer = self.server.get("/readyz", &[]);
+        (answer.status, answer.body)
+    }
+
+    /// Ends the process at once, and starts another one on the same data.
+    fn kill(&mut self) {
+        self.server.child.kill().unwrap();
+        self.server.child.wait().unwrap();
+        self.server = serve(&self.home, &self.url);
+    }
+
+    /// Calls a tool; `None` when there was no whole answer.
+    fn try_call(&self, tool: &str, arguments: &Value) -> Option<Value> {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments } });
+        self.server.try_send("POST", "/_system/mcp", &[], body.to_string().as_bytes())
+    }
+
+    fn call(&self, tool: &str, arguments: Value) -> Value {
+        let answer = self.try_call(tool, &arguments).unwrap();
+        assert!(answer["result"].is_object(), "{tool}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Makes a card; whether that was acknowledged.
+    fn write(&self, word: &str) -> bool {
+        let content = format!("{word} общее 共通");
+        self.try_call("create_note", &json!({ "content": content }))
+            .is_some_and(|answer| answer["result"]["structuredContent"]["id"].is_string())
+    }
+
+    /// Whether a word is found, and what the answer says beside it.
+    fn finds(&self, word: &str) -> (bool, String) {
+        let answer = self.call("search", json!({ "query": format!("\"{word}\"") }));
+        let answer = &answer["structuredContent"];
+        let found = answer["results"].as_array().is_some_and(|results| !results.is_empty());
+        (found, answer["notes"].to_string())
+    }
+
+    /// The log as this replica has it.
+    fn log(&self) -> Vec<(i64, i64)> {
+        let file = std::fs::read_dir(self.home.data()).unwrap().find_map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name()?.to_str()?.to_owned();
+            (name.starts_with("replica-") && name.ends_with(".db")).then_some(path)
+        });
+        let copy = Sqlite::open(&file.expect("the copy")).unwrap();
+        let changes = copy.changes(0, usize::MAX >> 1).unwrap();
+        changes.into_iter().map(|(seq, pid)| (seq, pid.0)).collect()
+    }
+}
+
+fn log_of(cluster: &Cluster) -> Vec<(i64, i64)> {
+    let rows = cluster.sql("SELECT seq, pid FROM changes ORDER BY seq");
+    let number = |text: &str| text.parse::<i64>().unwrap();
+    rows.lines()
+        .filter_map(|row| row.split_once('|'))
+        .map(|(a, b)| (number(a), number(b)))
+        .collect()
+}
+
+/// Waits until a replica has the whole log, and compares the two.
+fn same_log(cluster: &Cluster, node: &Node) {
+    let whole = log_of(cluster);
+    until("the replica has the whole log", || {
+        node.call("search", json!({ "query": "общее", "limit": 1 }));
+        node.log().len() >= whole.len()
+    });
+    assert_eq!(node.log(), whole);
+}
+
+#[test]
+fn every_change_is_found_on_both_replicas_in_the_order_of_the_log() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("team");
+    let nodes = [Node::start(&url), Node::start(&url)];
+    let changes = asked("NOTEWELL_CHANGES", 160);
+    let (next, waits) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (nodes, next, waits) = (&nodes, &next, &waits);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= changes {
+                        return;
+                    }
+                    let word = format!("слово{number}");
+                    let (here, there) = (&nodes[writer % 2], &nodes[1 - writer % 2]);
+                    assert!(here.write(&word), "{word}");
+                    if number % 10 == 0 {
+                        // Read your writes, anywhere: the next search sees it, or says that it lacks it.
+                        let begun = Instant::now();
+                        loop {
+                            let (found, notes) = there.finds(&word);
+                            if found {
+                                break;
+                            }
+                            assert!(notes.contains("not in this answer"), "{word}: {notes}");
+                        }
+                        waits.lock().unwrap().push(begun.elapsed());
+                    }
+                }
+            });
+        }
+    });
+    let mut waits = waits.into_inner().unwrap();
+    waits.sort_unstable();
+    let p95 = waits[waits.len() * 95 / 100];
+    println!(
+        "{changes} changes, found on the other replica: p50 {:?}, p95 {p95:?}",
+        waits[waits.len() / 2]
+    );
+    if asked("NOTEWELL_CHANGES", 0) > 0 {
+        assert!(p95 <= Duration::from_millis(300), "{p95:?}");
+    }
+    let pids: BTreeSet<i64> = log_of(&cluster).into_iter().map(|(_, pid)| pid).collect();
+    assert!(pids.len() >= changes);
+    for node in &nodes {
+        same_log(&cluster, node);
+        for number in (0..changes).step_by((changes / 100).max(1)) {
+            let word = format!("слово{number}");
+            assert!(node.finds(&word).0, "{word}");
+        }
+        let all = node.call("search", json!({ "query": "общее", "limit": 1 }));
+        assert!(all["structuredContent"]["totalMatches"].as_u64().unwrap() > 0);
+    }
+    let status = |node: &Node| {
+        let out = node.home.command(&["status", "--json"]).env("NOTEWELL_STORE_URL", &url).output();
+        serde_json::from_slice::<Value>(&out.unwrap().stdout).unwrap()["cards"].as_u64().unwrap()
+    };
+    assert_eq!(status(&nodes[0]), changes as u64);
+}
+
+#[test]
+fn a_write_says_its_position_and_a_search_is_one_round_trip() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("team");
+    let (a, b) = (Node::start(&url), Node::start(&url));
+    let first = a.call("create_note", json!({ "content": "чай" }));
+    let second = b.call("create_note", json!({ "content": "お茶" }));
+    let position = |answer: &Value| answer["_meta"]["notewell/position"].as_i64().unwrap();
+    assert!(position(&second) > position(&first), "{first} {second}");
+    for (word, node) in [("чай", &b), ("お茶", &a), ("чай", &a), ("お茶", &b)] {
+        assert!(node.finds(word).0, "{word}");
+    }
+    // One session of ours is one row here: its statements are transactions of their own.
+    let transactions = || -> i64 {
+        let count = || -> i64 {
+            cluster
+                .sql("SELECT pg_stat_force_next_flush(); SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'postgres'")
+                .lines()
+                .last()
+                .unwrap()
+                .parse()
+                .unwrap()
+        };
+        // Sessions report what they did within a second.
+        std::thread::sleep(Duration::from_millis(1_500));
+        count()
+    };
+    const SEARCHES: i64 = 300;
+    let idle = {
+        let before = transactions();
+        transactions() - before
+    };
+    let before = transactions();
+    let begun = Instant::now();
+    for _ in 0..SEARCHES {
+        a.finds("чай");
+    }
+    let seconds = begun.elapsed().as_secs_f64() + 1.5;
+    let used = transactions() - before;
+    let background = (idle as f64 * seconds / 1.5).ceil() as i64;
+    println!(
+        "{SEARCHES} searches: {used} transactions, of which about {background} in the background"
+    );
+    assert!(used <= SEARCHES + SEARCHES / 4 + 2 * background, "{used} for {SEARCHES}, idle {idle}");
+}
+
+#[test]
+fn without_the_store_searches_go_on_and_say_so_and_writes_fail_at_once() {
+    let Some(cluster) = Cluster::start() else { return };
+    let node = Node::start(&cluster.url("team"));
+    node.call(
+        "add_bookmark",
+        json!({ "url": "https://example.org/t", "text": "зелёный чай 緑茶 tea" }),
+    );
+    assert!(node.finds("緑茶").0);
+    for pause in [false, true] {
+        match pause {
+            true => cluster.pause(true),
+            false => cluster.crash(),
+        }
+        until("the absence is noticed", || node.ready().1.starts_with("degraded"));
+        let (status, said) = node.ready();
+        assert_eq!(status, 200, "{said}");
+        for word in ["чай", "緑茶", "tea"] {
+            let begun = Instant::now();
+            let (found, notes) = node.finds(word);
+            assert!(found && notes.contains("store does not answer"), "{word}: {notes}");
+            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        }
+        let begun = Instant::now();
+        let refused = node.try_call("create_note", &json!({ "content": "lost?" })).unwrap();
+        let said = refused.to_string();
+        assert!(said.contains("the store") && !said.contains("\"isError\":false"), "{said}");
+        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+        match pause {
+            true => cluster.pause(false),
+            false => cluster.up(),
+        }
+        until("the replica heals", || node.ready() == (200, "ready\n".to_owned()));
+        let word = if pause { "вернулся" } else { "戻った" };
+        until("writes work again", || node.write(word));
+        let (found, notes) = node.finds(word);
+        assert!(found && !notes.contains("does not answer"), "{notes}");
+    }
+}
+
+/// Writes on every node until it is stopped; gives the words that were acknowledged.
+fn load(nodes: &Mutex<Vec<Node>>, stop: &AtomicBool, seed: usize) -> Vec<String> {
+    let end = Instant::now() + Duration::from_secs(3_600);
+    let mut acknowledged = Vec::new();
+    let mut number = 0;
+    while !stop.load(Ordering::Acquire) && Instant::now() < end {
+        number += 1;
+        let word = format!("груз{seed}x{number}");
+        let (address, body) = {
+            let nodes = nodes.lock().unwrap();
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "create_note", "arguments": { "content": word } } });
+            (nodes[number % nodes.len()].server.address.clone(), body.to_string())
+        };
+        match post(&address, &body) {
+            Some(answer) if answer["result"]["structuredContent"]["id"].is_string() => {
+                acknowledged.push(word);
+            }
+            _ => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    acknowledged
+}
+
+/// Sends a call to an address where nobody may answer any more.
+fn post(address: &str, body: &str) -> Option<Value> {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+    let head = format!(
+        "POST /_system/mcp HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).ok()?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    serde_json::from_str(text.split_once("\r\n\r\n")?.1).ok()
+}
+
+/// Runs `disturb` again and again under load, and then looks for everything acknowledged.
+fn survives(
+    cluster: &Cluster,
+    url: &str,
+    rounds: usize,
+    mut disturb: impl FnMut(usize, &Mutex<Vec<Node>>),
+) {
+    let nodes = Mutex::new(vec![Node::start(url), Node::start(url)]);
+    let stop = AtomicBool::new(false);
+    let acknowledged: Vec<String> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|seed| {
+                scope.spawn({
+                    let (nodes, stop) = (&nodes, &stop);
+                    move || load(nodes, stop, seed)
+                })
+            })
+            .collect();
+        let disturbed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            for round in 0..rounds {
+                std::thread::sleep(Duration::from_millis(150));
+                disturb(round, &nodes);
+            }
+        }));
+        stop.store(true, Ordering::Release);
+        let words = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        disturbed.unwrap();
+        words
+    });
+    println!("{rounds} rounds, {} writes acknowledged", acknowledged.len());
+    assert!(!acknowledged.is_empty());
+    let nodes = nodes.into_inner().unwrap();
+    for node in &nodes {
+        until("the replica is ready", || node.ready().1 == "ready\n");
+        same_log(cluster, node);
+        for word in &acknowledged {
+            until(word, || {
+                let (found, notes) = node.finds(word);
+                assert!(found || notes.contains("not in this answer"), "{word}: {notes}");
+                found
+            });
+        }
+    }
+}
+
+#[test]
+fn a_killed_replica_loses_nothing() {
+    let Some(cluster) = Cluster::start() else { return };
+    let mut dice = Dice(0x5eed);
+    survives(&cluster, &cluster.url("team"), asked("NOTEWELL_ROUNDS", 4), |_, nodes| {
+        let at = dice.roll(2) as usize;
+        nodes.lock().unwrap()[at].kill();
+    });
+}
+
+#[test]
+fn a_crash_of_the_store_loses_nothing() {
+    let Some(cluster) = Cluster::start() else { return };
+    survives(&cluster, &cluster.url("team"), asked("NOTEWELL_ROUNDS", 4), |_, _| {
+        cluster.crash();
+        std::thread::sleep(Duration::from_millis(100));
+        cluster.up();
+    });
+}
+
+#[test]
+fn cut_connections_lose_nothing() {
+    let Some(cluster) = Cluster::start() else { return };
+    survives(&cluster, &cluster.url("team"), asked("NOTEWELL_ROUNDS", 8), |_, _| {
+        cluster.sql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'");
+    });
+}
+
+#[test]
+fn a_promoted_standby_goes_on() {
+    let rounds = asked("NOTEWELL_ROUNDS", 2);
+    for _ in 0..rounds {
+        let Some(primary) = Cluster::start() else { return };
+        // Without this, a primary that dies takes along what the standby has not received.
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        let standby = primary.standby();
+        primary.sql("SELECT pg_reload_conf()");
+        let url = format!(
+            "postgres://nw@127.0.0.1:{},127.0.0.1:{}/postgres?library=team",
+            primary.port, standby.port
+        );
+        let mut primary = Some(primary);
+        survives(&standby, &url, 1, |_, _| {
+            if let Some(primary) = primary.take() {
+                primary.crash();
+                standby.promote();
+                standby.sql("ALTER SYSTEM RESET synchronous_standby_names");
+                standby.sql("SELECT pg_reload_conf()");
+            }
+        });
+    }
+}
+
+#[test]
+fn vectors_are_computed_once_and_a_new_replica_downloads_them() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("team");
+    let writer = Node::start(&url);
+    let texts =
+        ["green tea", "зелёный чай", "緑茶を淹れる", "late frost", "поздние заморозки", "遅霜"];
+    for text in texts {
+        writer.call("create_note", json!({ "content": text }));
+    }
+    let index = |home: &Home| {
+        let mut command = home.command(&["index"]);
+        command.env("NOTEWELL_STORE_URL", &url).env("NOTEWELL_EMBED_PROVIDER", "embedded");
+        let output = command.output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{out}{}", String::from_utf8_lossy(&output.stderr));
+        out
+    };
+    let first = index(&Home::new());
+    let line =
+        |out: &str| out.lines().find(|line| line.starts_with("vectors:")).unwrap().to_owned();
+    let kept = cluster.sql("SELECT count(*) FROM vectors");
+    assert!(kept.parse::<usize>().unwrap() >= texts.len(), "{kept}: {first}");
+    // Another value in the store shows who used it: it is what the new replica has.
+    let second = index(&Home::new());
+    assert_eq!(line(&first), line(&second));
+    assert_eq!(cluster.sql("SELECT count(*) FROM vectors"), kept);
+    assert_eq!(cluster.sql("SELECT count(*) FROM vector_queue"), "0");
+}
