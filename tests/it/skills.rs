@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Client, Home, Server, put, until};
+use crate::{
+    hosted,
+    support::{Client, Home, Server, put, until},
+};
 
 pub fn skill(name: &str, description: &str) -> String {
     format!(
@@ -405,4 +408,57 @@ fn the_newest_revision_has_its_attributes_and_older_ones_do_not() {
     let extensions = &initialized["result"]["capabilities"]["extensions"];
     assert!(extensions.get("io.modelcontextprotocol/skills").is_none(), "{extensions}");
     assert_eq!(client.ask("skills/list", json!({}))["error"]["code"], -32601);
+}
+
+#[test]
+fn a_hosted_vault_has_skills_too() {
+    let home = hosted::hosted("team");
+    let root = home.dir.path().join("in");
+    let manifest = skill("plan", "План на неделю. 週次計画.");
+    let files = [
+        ("skills/plan/SKILL.md", manifest.as_str()),
+        ("skills/plan/ref/a.md", "A\r\n"),
+        ("skills/plan/run.sh", "#!/bin/sh\n"),
+        ("skills/plan/.env", "secret"),
+        ("skills/planned/SKILL.md", "no frontmatter"),
+    ];
+    for (path, text) in files {
+        std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        put(&root.join(path), text);
+    }
+    hosted::say(&home, &["import", "vault", root.to_str().unwrap(), "--vault", "team"]);
+    let mut client = Client::start(hosted::command(&home, &["mcp"]));
+    client.initialize();
+    let page = ask(&mut client, "skills/list", json!({}));
+    let skills = page["skills"].as_array().unwrap();
+    let folder = "skill://vaults/team/skills/plan";
+    assert_eq!(uris(skills), [format!("{folder}/SKILL.md")]);
+    assert_eq!(skills[0]["frontmatter"]["description"], "План на неделю. 週次計画.");
+    let entry = |path: &str, text: &str| json!({ "uri": format!("{folder}/{path}"), "digest": sha256(text), "size": text.len() });
+    assert_eq!(
+        skills[0]["resources"],
+        json!([
+            entry("SKILL.md", &manifest),
+            entry("ref/a.md", "A\r\n"),
+            entry("run.sh", "#!/bin/sh\n")
+        ])
+    );
+    assert!(page.to_string().contains("does not begin with frontmatter"), "{page}");
+    let uri = format!("{folder}/ref/a.md");
+    let read = ask(&mut client, "resources/read", json!({ "uri": uri }));
+    assert_eq!(read["contents"][0]["text"], "A\r\n");
+    let hidden = client.ask("resources/read", json!({ "uri": format!("{folder}/.env") }));
+    assert!(hidden.get("error").is_some(), "{hidden}");
+    // An edit shows at once, and the copy on disk follows.
+    let edit = json!({ "path": "skills/plan/ref/a.md", "op": "append", "text": "B" });
+    client.call("edit_page", edit);
+    let now = ask(&mut client, "skills/get", json!({ "uri": format!("{folder}/SKILL.md") }));
+    let text = ask(&mut client, "resources/read", json!({ "uri": uri }));
+    let text = text["contents"][0]["text"].as_str().unwrap();
+    assert!(text.contains('B'));
+    assert_eq!(now["skill"]["resources"][1]["digest"], sha256(text));
+    let copy = home.dir.path().join("copy");
+    hosted::say(&home, &["skill", "sync", copy.to_str().unwrap()]);
+    assert_eq!(std::fs::read_to_string(copy.join("plan/ref/a.md")).unwrap(), text);
+    assert!(!copy.join("plan/.env").exists());
 }

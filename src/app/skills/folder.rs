@@ -92,7 +92,13 @@ impl App {
 
     /// Whether a caller who sees the `SKILL.md` may read a file beside it. Notes have their own
     /// readers; other files have those of the `SKILL.md`.
-    fn sees_file(&self, row: &PageRow, file: &str, path: &str, rights: &Rights) -> Result<bool> {
+    pub(super) fn sees_file(
+        &self,
+        row: &PageRow,
+        file: &str,
+        path: &str,
+        rights: &Rights,
+    ) -> Result<bool> {
         if file == SKILL
             || rights.visible().is_everything()
             || !vault::walk::is_note(Path::new(file))
@@ -121,12 +127,6 @@ impl App {
         }
         let vault = vaults.iter().find(|vault| vault.name == row.vault);
         let vault = vault.ok_or("its vault is not in the library any more")?;
-        if vault.is_hosted() {
-            return Err(format!(
-                "the vault `{}` is hosted, and skills are served from folders; export it, or keep the skill in a folder",
-                vault.name
-            ));
-        }
         let without: Vec<PathBuf> = vaults.iter().map(|vault| vault.folder().to_owned()).collect();
         let root = vault.folder().canonicalize().map_err(|error| {
             format!("the folder of the vault `{}` cannot be read now: {error}", vault.name)
@@ -158,7 +158,7 @@ impl App {
 }
 
 /// The frontmatter of a `SKILL.md`, or why it makes no skill.
-fn check(text: &str, folder: &str) -> std::result::Result<Map<String, Value>, String> {
+pub(super) fn check(text: &str, folder: &str) -> std::result::Result<Map<String, Value>, String> {
     let split = frontmatter::split(text);
     let yaml = split.yaml.and_then(|range| text.get(range)).ok_or(
         "its `SKILL.md` does not begin with frontmatter; begin it with `---`, `name`, `description` and `---`",

@@ -7,6 +7,7 @@
 pub mod address;
 mod folder;
 mod generated;
+mod hosted;
 mod media;
 pub mod names;
 pub mod sync;
@@ -24,6 +25,7 @@ use self::{
     address::{Address, SKILL},
     folder::Folder,
     generated::Generated,
+    hosted::{Fronts, HostedFolder, Looked},
 };
 use super::{
     App,
@@ -36,7 +38,6 @@ use super::{
 use crate::{
     domain::{Error, Kind, Pid, Result, Toolset},
     store::pages::PageRow,
-    vault::bundle::Marks,
 };
 
 /// The most files of a skill, `SKILL.md` included, that every host loads.
@@ -82,6 +83,7 @@ pub struct SkillFile {
 enum SkillContent {
     Folder(Arc<Folder>),
     Generated(Arc<Generated>),
+    Hosted(HostedFolder),
 }
 
 /// A `SKILL.md` that makes no skill, or a folder that cannot be served as one.
@@ -145,6 +147,10 @@ impl Skill {
         match &self.content {
             SkillContent::Generated(generated) => Ok(generated.text.clone().into_bytes()),
             SkillContent::Folder(folder) => folder.bytes(path),
+            SkillContent::Hosted(folder) => {
+                let file = self.files.iter().find(|file| file.path == path);
+                folder.bytes(file.ok_or_else(|| changed(path))?)
+            }
         }
     }
 
@@ -192,6 +198,7 @@ pub struct Shelf {
     pages: Mutex<Option<(i64, Pages)>>,
     folders: Mutex<HashMap<Pid, Arc<Folder>>>,
     generated: Mutex<HashMap<(Pid, String), Arc<Generated>>>,
+    fronts: Mutex<Fronts>,
 }
 
 /// A skill that is there by its name, before any of its files was looked at.
@@ -232,14 +239,14 @@ impl App {
             }
         };
         let mut page = SkillPage::default();
-        let mut marks = Marks::default();
+        let mut looked = Looked::default();
         let vaults = self.store.pages.vaults()?;
         for candidate in candidates.get(start..).unwrap_or_default() {
             if page.skills.len() == most {
                 page.next = page.skills.last().map(|last| Cursor::write(&last.uri));
                 break;
             }
-            match self.read_skill(candidate, rights, &vaults, &mut marks)? {
+            match self.read_skill(candidate, rights, &vaults, &mut looked)? {
                 Ok(skill) => page.skills.push(skill),
                 Err(left_out) => page.left_out.push(left_out),
             }
@@ -320,7 +327,7 @@ impl App {
     fn skills_above(&self, address: &Address, rights: &Rights) -> Result<Vec<Skill>> {
         self.await_first_look();
         let vaults = self.store.pages.vaults()?;
-        let mut marks = Marks::default();
+        let mut looked = Looked::default();
         let pages = self.skill_pages()?;
         let mut found: Vec<Candidate<'_>> = match address {
             Address::Method { name, .. } => {
@@ -347,7 +354,7 @@ impl App {
         found.sort_by_key(|candidate| std::cmp::Reverse(candidate.uri.len()));
         let mut skills = Vec::new();
         for candidate in &found {
-            skills.extend(self.read_skill(candidate, rights, &vaults, &mut marks)?.ok());
+            skills.extend(self.read_skill(candidate, rights, &vaults, &mut looked)?.ok());
         }
         Ok(skills)
     }
@@ -419,10 +426,17 @@ impl App {
         candidate: &Candidate<'_>,
         rights: &Rights,
         vaults: &[crate::store::pages::VaultRow],
-        marks: &mut Marks,
+        looked: &mut Looked,
     ) -> Result<std::result::Result<Skill, LeftOut>> {
+        let is_hosted =
+            |row: &PageRow| vaults.iter().any(|vault| vault.name == row.vault && vault.is_hosted());
         match &candidate.origin {
-            Origin::Page(row) => self.folder_skill(&candidate.uri, row, rights, vaults, marks),
+            Origin::Page(row) if is_hosted(row) => {
+                self.hosted_skill(&candidate.uri, row, rights, looked)
+            }
+            Origin::Page(row) => {
+                self.folder_skill(&candidate.uri, row, rights, vaults, &mut looked.marks)
+            }
             Origin::Method(method, name) => self.generated_skill(method, name, rights),
         }
     }
