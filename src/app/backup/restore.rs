@@ -62,6 +62,8 @@ impl Plan<'_> {
                 )));
             }
         }
+        // Closing a database took its companions away.
+        let occupied = self.occupied(&manifest)?;
         private::make_private(data)?;
         let marker = data.join(RESTORE_UNFINISHED);
         vault::replace(&marker, b"`notewell restore` did not finish; run it again with --force\n")?;
