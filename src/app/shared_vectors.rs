@@ -108,8 +108,11 @@ mod tests {
 
     use super::*;
 
+    /// Vectors that were put, and hashes that were claimed.
+    type Contents = (HashMap<TextHash, Vec<u8>>, Vec<TextHash>);
+
     #[derive(Default)]
-    struct Shelf(Mutex<(HashMap<TextHash, Vec<u8>>, Vec<TextHash>)>);
+    struct Shelf(Mutex<Contents>);
 
     impl Vectors for Shelf {
         fn get_many(&self, _: &str, hashes: &[TextHash]) -> Result<Vec<(TextHash, Vec<u8>)>> {

@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn a_small_one_finds_its_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let report = run(60, 1, &Silent, folder.path()).unwrap();
+        let report = run(60, 1, &Silent, folder.path(), None).unwrap();
         let json = super::super::report::json(&[report]);
         let figures = json["benches"][0]["figures"].as_array().unwrap();
         let has = |what: &str| {

@@ -6,7 +6,10 @@ mod cell;
 mod plan;
 mod prompts;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 pub(super) use cell::{Cell, Digest, Format};
 pub(super) use plan::{Column, Shape};
@@ -60,8 +63,8 @@ pub struct Copied {
 
 /// One side of a copy.
 enum Side {
-    Sqlite { database: Sqlite, directory: std::path::PathBuf },
-    Postgres(Postgres),
+    Sqlite { database: Box<Sqlite>, directory: PathBuf },
+    Postgres(Box<Postgres>),
 }
 
 impl Side {
@@ -79,18 +82,20 @@ impl Side {
                     refuse_files(directory)?;
                 }
                 private::make_private(directory)?;
-                Self::Sqlite { database: Sqlite::open(&path)?, directory: directory.clone() }
+                let database = Box::new(Sqlite::open(&path)?);
+                Self::Sqlite { database, directory: directory.clone() }
             }
             StoreUrl::Postgres(address) => {
-                Self::Postgres(Postgres::open(address, limits.timeout, limits.readers)?)
+                let server = Postgres::open(address, limits.timeout, limits.readers)?;
+                Self::Postgres(Box::new(server))
             }
         })
     }
 
     fn tables(&self) -> &dyn Tables {
         match self {
-            Self::Sqlite { database, .. } => database,
-            Self::Postgres(database) => database,
+            Self::Sqlite { database, .. } => &**database,
+            Self::Postgres(database) => &**database,
         }
     }
 }

@@ -23,6 +23,9 @@ use crate::{
 
 /// How long a list of tools is believed.
 const TOOLS_AGE: Duration = Duration::from_secs(600);
+/// The results of a question, and when they came.
+type Kept = (Instant, Arc<[Hit]>);
+
 /// Questions whose results are kept.
 const MAX_KEPT: usize = 64;
 /// Characters of a reason.
@@ -64,7 +67,7 @@ pub struct Base {
     client: std::result::Result<Client, String>,
     tools: Mutex<Option<(Instant, Arc<Tools>)>>,
     breaker: Breaker,
-    kept: Mutex<HashMap<String, (Instant, Arc<[Hit]>)>>,
+    kept: Mutex<HashMap<String, Kept>>,
     /// Questions that are being asked.
     asked: Mutex<HashMap<String, Waiting>>,
     turns: Arc<Semaphore>,

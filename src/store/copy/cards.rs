@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn copy(source: &Side, target: &Side, progress: &dyn Progress) -> Result<u64> {
     let own;
     let from: &dyn Cards = match source {
-        Side::Postgres(database) => database,
+        Side::Postgres(database) => &**database,
         Side::Sqlite { directory, .. } => {
             let path = directory.join("cards.db");
             if !path.exists() {
@@ -33,7 +33,7 @@ pub(super) fn copy(source: &Side, target: &Side, progress: &dyn Progress) -> Res
     ids.sort_unstable();
     let made;
     let to: &dyn Cards = match target {
-        Side::Postgres(database) => database,
+        Side::Postgres(database) => &**database,
         Side::Sqlite { directory, .. } => {
             made = SqliteCards::open_own(&directory.join("cards.db"))?;
             &made

@@ -11,6 +11,7 @@ use crate::{
         jsonl::{backups::Backups, lines::Lines},
         prompts::Origin,
     },
+    vault,
 };
 
 /// The user's file, its backups, and the values used before.
@@ -79,27 +80,20 @@ impl PromptFiles {
 
     fn to_folder(&self, directory: &Path) -> Result<()> {
         let folder = directory.join("prompts");
-        let write = |path: &Path, bytes: &[u8]| {
-            let sync = || -> io::Result<()> {
-                fs::write(path, bytes)?;
-                fs::File::open(path)?.sync_all()
-            };
-            sync().doing(format_args!("write `{}`", path.display()))
-        };
         if !self.lines.is_empty() || !self.backups.is_empty() {
             let backups = folder.join("backups");
             fs::create_dir_all(&backups).doing(format_args!("create `{}`", backups.display()))?;
             for (name, _, content) in &self.backups {
-                write(&backups.join(name), content)?;
+                vault::replace(&backups.join(name), content)?;
             }
         }
         if !self.lines.is_empty() {
-            write(&folder.join("user.jsonl"), &self.lines)?;
+            vault::replace(&folder.join("user.jsonl"), &self.lines)?;
         }
         if !self.completions.is_empty() {
             let text =
                 serde_json::to_vec(&self.completions).doing("write the values used before")?;
-            write(&directory.join(COMPLETIONS), &text)?;
+            vault::replace(&directory.join(COMPLETIONS), &text)?;
         }
         Ok(())
     }

@@ -111,7 +111,9 @@ impl Postgres {
                 if let Some(arguments) = arguments.as_object_mut() {
                     let values =
                         arguments.entry(argument).or_insert_with(|| Value::Array(Vec::new()));
-                    values.as_array_mut().map(|values| values.push(Value::String(value)));
+                    if let Some(values) = values.as_array_mut() {
+                        values.push(Value::String(value));
+                    }
                 }
             }
             Ok(files)
@@ -196,7 +198,9 @@ fn shapes(db: &mut Connection) -> Result<Vec<Shape>, Fault> {
             }
         };
         let column = Column { name, format, has_default: row.try_get(3)? };
-        shapes.last_mut().map(|shape| shape.columns.push(column));
+        if let Some(shape) = shapes.last_mut() {
+            shape.columns.push(column);
+        }
     }
     Ok(shapes)
 }

@@ -19,6 +19,9 @@ const PULSE_LIMIT: Duration = Duration::from_secs(2);
 /// A table and the columns that are wanted of it.
 type Wanted = (&'static str, Vec<String>);
 
+/// The text of a page with its hash.
+type PageText = (Pid, Vec<u8>, Vec<u8>);
+
 impl Postgres {
     /// Where the library stands: one row, found by its key.
     pub fn pulse(&self) -> Result<Pulse> {
@@ -56,7 +59,7 @@ impl Postgres {
                     _ => None,
                 };
                 if kind.is_none_or(|kind| kinds.contains(&kind)) {
-                    batch.tables.push(rows(db, *table, columns, Some(&pids))?);
+                    batch.tables.push(rows(db, table, columns, Some(&pids))?);
                 }
             }
             if kinds.contains(&"page") {
@@ -72,7 +75,7 @@ impl Postgres {
         self.snapshot(|db| {
             let row =
                 db.query_one("SELECT state FROM libraries WHERE id = $1", &[&self.library])?;
-            let read = tables.iter().map(|(table, columns)| rows(db, *table, columns, None));
+            let read = tables.iter().map(|(table, columns)| rows(db, table, columns, None));
             let read = read.collect::<Result<_, Fault>>()?;
             Ok((row.try_get(0)?, read))
         })
@@ -97,7 +100,7 @@ fn rows(
 }
 
 /// The texts of pages whose vault is in this database.
-fn texts(db: &mut Connection, pids: &[i64]) -> Result<Vec<(Pid, Vec<u8>, Vec<u8>)>, Fault> {
+fn texts(db: &mut Connection, pids: &[i64]) -> Result<Vec<PageText>, Fault> {
     let mut texts = Vec::new();
     for pids in pids.chunks(TEXTS_AT_ONCE) {
         let rows = db.query(
