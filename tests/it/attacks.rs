@@ -427,7 +427,7 @@ fn news_of_private_pages_stays_private() {
         .note("method.md", "---\nmcp_method: mine-only\n---\nMine.\n");
     until("the owner sees them", || {
         let answer = server.post_as(&owner, list).json();
-        answer["result"]["resources"].as_array().is_some_and(|all| all.len() == 4)
+        answer["result"]["resources"].as_array().is_some_and(|all| all.len() == 5)
     });
     let news = told(&mut stream, Duration::from_secs(2));
     assert_eq!(news, Vec::<Value>::new(), "nothing that this caller sees has changed");

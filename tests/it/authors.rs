@@ -77,8 +77,10 @@ fn every_spelling_of_a_name_is_the_same_author() {
                 let prompts = ask(&server, name, token, "prompts/list", json!({})).json();
                 assert_eq!(names(&prompts, "prompts"), [method], "{name}");
                 let resources = ask(&server, name, token, "resources/list", json!({})).json();
+                // The page, and the skill that its method is.
                 let listed = names(&resources, "resources");
-                assert_eq!(listed.len(), 1, "{page}: {listed:?}");
+                assert_eq!(listed.len(), 2, "{page}: {listed:?}");
+                assert_eq!(listed[1], method, "{page}");
                 seen.push((tools, prompts, resources));
             }
             assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "{page}");
@@ -134,7 +136,9 @@ fn only_what_belongs_to_the_author_is_offered() {
     let hello = confined("initialize", hello);
     let instructions = hello["result"]["instructions"].as_str().unwrap();
     assert!(!instructions.contains("Nobody's"), "{instructions}");
-    assert!(hello["result"]["capabilities"].get("extensions").is_none(), "{hello}");
+    let extensions = &hello["result"]["capabilities"]["extensions"];
+    assert!(extensions.get("io.modelcontextprotocol/skills").is_some(), "{hello}");
+    assert!(extensions.get("notewell/prompts").is_none(), "{hello}");
 }
 
 #[test]
