@@ -277,7 +277,12 @@ fn without_the_store_searches_go_on_and_say_so_and_writes_fail_at_once() {
 }
 
 /// Writes on every node until it is stopped; gives the words that were acknowledged.
-fn load(nodes: &Mutex<Vec<Node>>, stop: &AtomicBool, seed: usize) -> Vec<String> {
+fn load(
+    nodes: &Mutex<Vec<Node>>,
+    stop: &AtomicBool,
+    written: &AtomicUsize,
+    seed: usize,
+) -> Vec<String> {
     let end = Instant::now() + Duration::from_secs(3_600);
     let mut acknowledged = Vec::new();
     let mut number = 0;
@@ -293,6 +298,7 @@ fn load(nodes: &Mutex<Vec<Node>>, stop: &AtomicBool, seed: usize) -> Vec<String>
         match post(&address, &body) {
             Some(answer) if answer["result"]["structuredContent"]["id"].is_string() => {
                 acknowledged.push(word);
+                written.fetch_add(1, Ordering::AcqRel);
             }
             _ => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -325,18 +331,22 @@ fn survives(
 ) {
     let nodes = Mutex::new(vec![Node::start(url), Node::start(url)]);
     let stop = AtomicBool::new(false);
+    let written = AtomicUsize::new(0);
     let acknowledged: Vec<String> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..2)
             .map(|seed| {
                 scope.spawn({
-                    let (nodes, stop) = (&nodes, &stop);
-                    move || load(nodes, stop, seed)
+                    let (nodes, stop, written) = (&nodes, &stop, &written);
+                    move || load(nodes, stop, written, seed)
                 })
             })
             .collect();
         let disturbed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for round in 0..rounds {
-                std::thread::sleep(Duration::from_millis(150));
+                // Each disturbance comes after a write, so each is one that healed.
+                let before = written.load(Ordering::Acquire);
+                until("a write is acknowledged", || written.load(Ordering::Acquire) > before);
+                std::thread::sleep(Duration::from_millis(50));
                 disturb(round, &nodes);
             }
         }));

@@ -219,7 +219,7 @@ fn a_method_is_a_skill_with_its_arguments() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // Two names that would be one are told apart, by the page.
+    // Two names that would be one differ by the page's number.
     let other = uris(&skills).into_iter().find(|other| *other != uri).unwrap().to_owned();
     assert!(other.starts_with("skill://methods/weekly-plan-p"), "{other}");
     let folder = ask(

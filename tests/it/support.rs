@@ -163,7 +163,7 @@ impl Home {
         command.arg("--vault").arg(self.vault());
         if let Some(url) = store_url(&self.data()) {
             command.env("NOTEWELL_STORE_URL", url);
-            // Prompts that a test made as files: a server's library takes them where it is told.
+            // Prompts that a test made as files: a server's library takes them from the configured folder.
             if self.data().join("prompts").is_dir() {
                 command.env("NOTEWELL_PROMPTS_DIRECTORY", self.data().join("prompts"));
             }

@@ -19,7 +19,7 @@ use crate::{
     support::{Client, Home, until},
 };
 
-/// A forge that answers nobody until it is told to.
+/// A forge that answers nobody until it is released.
 struct Gate(Arc<AtomicBool>);
 
 impl Gate {

@@ -1,5 +1,7 @@
 //! What each method of the protocol does. Everything of substance happens in `tools` and `app`.
 
+mod task_calls;
+
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -8,25 +10,25 @@ use std::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::*,
-    service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use super::{
+    capabilities::{extensions, for_caller, is_modern, may_change, may_complete, opens_urls},
     elicit::{self, Asking, Remembered},
     errors::{error_data, unreadable},
     link::{self, Hub, Identity, Link},
-    message,
     notices::{self, Lists, Subscribed},
+    output::{answer, answered, refusal, tool},
     payment::{self, Payer, Purse},
+    progress::reporter,
     prompts, resources, skills, tasks, views,
 };
 use crate::{
     app::{App, page::Cursor, rights::Right, skills::has_skills},
-    domain::{Code, Error, Kind, Patience, Progress, Result, Silent, Toolset},
-    store::tasks::TaskRow,
-    tools::{self, Effect, Listed, Output, ShownPrices},
+    domain::{Code, Error, Patience, Progress, Result},
+    tools::{self, Listed, ShownPrices},
 };
 
 /// One connection (a process on stdio, a session or a single request over HTTP).
@@ -186,63 +188,6 @@ impl Handler {
         };
         // A handshake that is refused would leave half a session; sessions have their own limit.
         self.run_uncounted(context, greet).await
-    }
-}
-
-impl Handler {
-    /// Calls a tool of an extension that runs as a task.
-    async fn call_extension_task(
-        &self,
-        request: CallToolRequestParams,
-        call: tasks::TaskCall,
-        context: &RequestContext<RoleServer>,
-    ) -> std::result::Result<CallToolResponse, ErrorData> {
-        if !tasks::follows_tasks(context) {
-            if call.required {
-                return Err(tasks::needs_tasks());
-            }
-            let done = (call.work)(tasks::Handle::of_call(self.hub.app.clone())).await;
-            return match done {
-                Ok(result) => Ok(result.into()),
-                Err(tasks::TaskEnd::Error(error)) => Err(error),
-                Err(tasks::TaskEnd::Cancelled) => {
-                    Err(error_data(Error::new(Code::Cancelled, "the request was cancelled")))
-                }
-            };
-        }
-        let tool = request.name.into_owned();
-        let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let row = self
-            .run(context, move |app, link, _, _| {
-                app.tasks.begin(&tasks::caller(link), &tool, arguments)
-            })
-            .await?;
-        self.hub.runner.start(row.id.clone(), call.work);
-        Ok(tasks::created(&row).into())
-    }
-
-    /// A task whose process has ended: it is started again where that is safe, with the rights that
-    /// its caller has now; otherwise it has failed.
-    async fn revive(
-        &self,
-        row: TaskRow,
-        context: &RequestContext<RoleServer>,
-    ) -> std::result::Result<TaskRow, ErrorData> {
-        let id = row.id.clone();
-        let is_safe = tools::is_long(&row.tool) && !row.is_cancelled;
-        let (taken, row) = self
-            .run_uncounted(context, move |app, link, _, _| {
-                let taken = is_safe && app.tasks.take_over(&id)?;
-                if !taken {
-                    app.tasks.abandon(&id)?;
-                }
-                Ok((taken, app.tasks.get(&id, &tasks::caller(link))?))
-            })
-            .await?;
-        if taken {
-            tasks::again(&self.hub, &self.link(context), &row);
-        }
-        Ok(row)
     }
 }
 
@@ -669,142 +614,6 @@ fn no_such_method(name: &str) -> Error {
     Error::not_found(format!("no method is called `{short}`"))
 }
 
-/// Whether prompts may be changed over this link.
-fn may_change(link: &Link) -> bool {
-    link.rights.may(Right::Write(Kind::Prompt)) && link.rights.may(Right::Use(Toolset::Prompts))
-}
-
-/// Values are completed from those used before, by whoever may read the prompts.
-fn may_complete(link: &Link) -> bool {
-    link.rights.may(Right::Read(Kind::Prompt))
-}
-
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
-}
-
-/// Whether a client can send its person to an address and repeat the request afterwards.
-fn opens_urls(context: &RequestContext<RoleServer>) -> bool {
-    let capabilities = context.client_capabilities();
-    is_modern(context)
-        && capabilities
-            .and_then(|capabilities| capabilities.elicitation)
-            .is_some_and(|elicitation| elicitation.url.is_some())
-}
-
-/// Where typed clients look for what the standard capabilities cannot express. `prompts.mutable`
-/// is added on the way out wherever this is there (`message::say_mutable`).
-fn extensions() -> ExtensionCapabilities {
-    let prompts = serde_json::json!({ "mutable": true });
-    let prompts = prompts.as_object().cloned().unwrap_or_default();
-    ExtensionCapabilities::from([
-        (message::MUTABLE.to_owned(), prompts),
-        (skills::EXTENSION.to_owned(), skills::settings()),
-        (TASKS_EXTENSION_ID.to_owned(), serde_json::Map::new()),
-    ])
-}
-
-/// The capabilities of one caller: only what this caller may use is declared.
-fn for_caller(mut capabilities: ServerCapabilities, link: &Link) -> ServerCapabilities {
-    if let Some(extensions) = &mut capabilities.extensions {
-        if !may_change(link) {
-            extensions.remove(message::MUTABLE);
-        }
-        if !has_skills(&link.rights) {
-            extensions.remove(skills::EXTENSION);
-        }
-    }
-    capabilities.extensions = capabilities.extensions.filter(|extensions| !extensions.is_empty());
-    capabilities
-}
-
 fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor).filter(|cursor| !cursor.is_empty())
-}
-
-fn tool(listed: Listed) -> Tool {
-    let mut tool = Tool::new(listed.name, listed.description, listed.input);
-    let read_only = listed.effect == Effect::Reads;
-    let mut annotations = ToolAnnotations::with_title(listed.title.clone())
-        .read_only(read_only)
-        .open_world(listed.effect == Effect::Fetches);
-    if !read_only {
-        annotations = annotations
-            .destructive(matches!(listed.effect, Effect::Destroys))
-            .idempotent(matches!(listed.effect, Effect::Sets | Effect::Fetches | Effect::Destroys));
-    }
-    tool.title = Some(listed.title);
-    tool.annotations = Some(annotations);
-    tool.output_schema = listed.output;
-    tool.meta = listed.price.map(|price| payment::price_meta(&price));
-    tool
-}
-
-/// Whether an error is an answer that the model can read and act on: what fails outside, what
-/// somebody else changed meanwhile, and what is to be paid.
-pub(super) fn is_for_the_model(error: &Error) -> bool {
-    matches!(error.code, Code::Outside | Code::Conflict | Code::Payment)
-}
-
-/// Separates such errors from those of the protocol.
-fn answered(result: Result<Output>) -> Result<Result<Output>> {
-    match result {
-        Err(error) if is_for_the_model(&error) => Ok(Err(error)),
-        other => other.map(Ok),
-    }
-}
-
-/// Such an error as a result. It has no structured content: clients would check it against the
-/// tool's output schema.
-pub(super) fn refusal(error: Error) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(error.message)])
-}
-
-pub(super) fn answer(output: Output) -> CallToolResult {
-    let mut result = CallToolResult::success(
-        [Some(output.text), output.aside].into_iter().flatten().map(ContentBlock::text).collect(),
-    );
-    result.structured_content = output.structured;
-    result.meta = (!output.meta.is_empty()).then(|| MetaObject(output.meta));
-    result
-}
-
-/// Passes progress on to the caller when it asked for it.
-fn reporter(
-    context: &RequestContext<RoleServer>,
-) -> (Box<dyn Progress>, Option<tokio::task::JoinHandle<()>>) {
-    let Some(token) = context.meta.get_progress_token() else { return (Box::new(Silent), None) };
-    // Bounded: when the client reads slowly, steps are left out rather than piled up.
-    let (sender, receiver) = mpsc::channel(64);
-    let task = tokio::spawn(forward(receiver, token, context.peer.clone()));
-    (Box::new(Reporter(sender)), Some(task))
-}
-
-type Step = (u64, Option<u64>, String);
-
-struct Reporter(mpsc::Sender<Step>);
-
-impl Progress for Reporter {
-    fn report(&self, done: u64, total: Option<u64>, message: &str) {
-        drop(self.0.try_send((done, total, message.to_owned())));
-    }
-}
-
-async fn forward(mut steps: mpsc::Receiver<Step>, token: ProgressToken, peer: Peer<RoleServer>) {
-    let mut last = None;
-    while let Some((done, total, message)) = steps.recv().await {
-        // The protocol wants progress to grow with every step.
-        if last.is_some_and(|last| done <= last) {
-            continue;
-        }
-        last = Some(done);
-        let mut step = ProgressNotificationParam::new(token.clone(), done as f64);
-        step.total = total.map(|total| total as f64);
-        step.message = Some(message);
-        if peer.notify_progress(step).await.is_err() {
-            return;
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! The Model Context Protocol, all five revisions, over the official SDK. One handler serves every
 //! transport; `stdio` and the HTTP front differ only in how bytes become messages.
 
+mod capabilities;
 mod elicit;
 mod errors;
 pub mod extension;
@@ -8,8 +9,10 @@ mod handler;
 mod link;
 pub mod message;
 mod notices;
+mod output;
 mod pace;
 mod payment;
+mod progress;
 mod prompts;
 mod resources;
 mod shape;

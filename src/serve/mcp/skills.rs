@@ -16,7 +16,7 @@ use crate::{
 /// The name of the extension.
 pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
-/// Where the owner is told which skills are not listed, and why.
+/// Where the owner reads which skills are not listed, and why.
 const LEFT_OUT: &str = "notewell/leftOut";
 
 /// What is declared of the extension.

@@ -277,6 +277,10 @@ impl Base {
     }
 
     fn keep(&self, question: String, hits: Arc<[Hit]>) {
+        // Nothing is no answer to repeat: the base may be reading its notes still.
+        if hits.is_empty() {
+            return;
+        }
         let mut kept = lock(&self.kept);
         kept.retain(|_, (at, _)| at.elapsed() < self.kept_for);
         if kept.len() >= MAX_KEPT {

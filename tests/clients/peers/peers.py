@@ -98,7 +98,11 @@ def main():
     home = Path(tempfile.mkdtemp(prefix="notewell-peers-"))
     notes(home / "vault-notes", False)
     notes(home / "memory-notes", True)
-    ports = {"vault": free_port(), "memory": free_port()}
+    ports = {"vault": free_port()}
+    if (PEERS / "memory").exists():
+        ports["memory"] = free_port()
+    else:
+        print("skip basic-memory: there is no Python 3.12 or newer")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environment = {**os.environ, "HOME": str(home)}
     processes = {
@@ -107,20 +111,20 @@ def main():
             env={**environment, "MARKDOWN_VAULT_MCP_SOURCE_DIR": str(home / "vault-notes"), "MARKDOWN_VAULT_MCP_READ_ONLY": "true"},
             **quiet,
         ),
-        "memory": subprocess.Popen(
-            [PEERS / "python", "-m", "basic_memory.cli.main", "mcp", "--transport", "streamable-http", "--host", "127.0.0.1",
-             "--port", str(ports["memory"]), "--path", "/mcp"],
-            env={**environment, "PYTHONPATH": str(PEERS / "memory"), "BASIC_MEMORY_HOME": str(home / "memory-notes"),
-                 "BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"},
-            **quiet,
-        ),
     }
+    if "memory" in ports:
+        processes["memory"] = subprocess.Popen(
+            [PEERS / "memory/bin/basic-memory", "mcp", "--transport", "streamable-http", "--host", "127.0.0.1",
+             "--port", str(ports["memory"]), "--path", "/mcp"],
+            env={**environment, "BASIC_MEMORY_HOME": str(home / "memory-notes"), "BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"},
+            **quiet,
+        )
     server = None
     try:
         for name, process in processes.items():
             check(f"{name} listens", wait_for(ports[name], process))
         remotes = "".join(f'[[remote]]\nname = "{name}"\nurl = "http://127.0.0.1:{port}/mcp"\n' for name, port in ports.items())
-        server = Server(home, remotes + "[remotes]\nlimit_ms = 5000\n")
+        server = Server(home, remotes + "[remotes]\nlimit_ms = 5000\ncache_seconds = 1\n")
         checked = server.run("remote", "check")
         check("remote check", checked.returncode == 0, checked.stdout + checked.stderr)
         print(checked.stdout)

@@ -90,7 +90,7 @@ fn a_note_is_moved_with_its_links_and_deleted_and_both_undone() {
         browser.post("/undo", &[("change", &field(&page, "change")), ("back", "/history")]);
     assert_eq!(undone.status, 303, "{}", undone.body);
     assert!(home.vault().join("b.md").exists());
-    // A reader is told nothing of it.
+    // A reader sees no sign of it.
     let reader = format!("Bearer {}", home.token("reader"));
     let answer = server.get(&format!("{note}/move"), &[("Authorization", &reader)]);
     assert_eq!(answer.status, 404, "{}", answer.body);

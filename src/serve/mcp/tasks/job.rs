@@ -17,8 +17,8 @@ use crate::{
     domain::{Code, Error, Patience, Progress, Result},
     serve::mcp::{
         errors::error_data,
-        handler::{answer, is_for_the_model, refusal},
         link::{Hub, Link},
+        output::{answer, is_for_the_model, refusal},
     },
     store::tasks::TaskRow,
     tools::{self, Output, Payment},
