@@ -37,12 +37,19 @@ enum Era {
 pub struct Client {
     rpc: Rpc,
     era: Mutex<Option<Era>>,
+    /// One negotiation at a time: a server may end the session before the newest one.
+    negotiation: Mutex<()>,
     next: AtomicU64,
 }
 
 impl Client {
     pub fn new(url: &str, token: Option<String>) -> Self {
-        Self { rpc: Rpc::new(url, token), era: Mutex::default(), next: AtomicU64::new(1) }
+        Self {
+            rpc: Rpc::new(url, token),
+            era: Mutex::default(),
+            negotiation: Mutex::default(),
+            next: AtomicU64::new(1),
+        }
     }
 
     /// The revision that is spoken, once it is known.
@@ -124,23 +131,27 @@ impl Client {
     ) -> Result<Value, Fault> {
         let (era, is_new) = match self.known() {
             Some(era) => (era, false),
-            None => (self.negotiate(until)?, true),
+            None => (self.negotiate(None, until)?, true),
         };
         let answer = self.send(&era, method, params.clone(), name, until)?;
         // A session that has ended, or a server that was replaced by another: begin again, once.
         let is_lost = matches!(answer.status, 400 | 404)
             && answer.message.as_ref().is_none_or(|message| message["error"]["code"] != -32602);
         if is_lost && !is_new {
-            self.forget();
-            let era = self.negotiate(until)?;
+            let era = self.negotiate(Some(&era), until)?;
             let answer = self.send(&era, method, params, name, until)?;
             return self.result(answer);
         }
         self.result(answer)
     }
 
-    /// Finds out how the server is spoken to.
-    fn negotiate(&self, until: Instant) -> Result<Era, Fault> {
+    /// Finds out how the server is spoken to, unless another request did since it was `lost`.
+    fn negotiate(&self, lost: Option<&Era>, until: Instant) -> Result<Era, Fault> {
+        let _turn = self.negotiation.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(era) = self.known().filter(|era| Some(era) != lost) {
+            return Ok(era);
+        }
+        self.forget();
         let era = self.opening(until)?;
         *self.era.lock().unwrap_or_else(PoisonError::into_inner) = Some(era.clone());
         Ok(era)
