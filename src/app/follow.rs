@@ -25,6 +25,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(3);
 /// How often a vault with files that could not be read is looked at again.
 const UNREADABLE_AGAIN: Duration = Duration::from_secs(30);
+/// The pause between two looks at what another process has read.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// More paths than this are read as a whole vault.
 const MAX_PATHS: usize = 2000;
 
@@ -130,7 +132,7 @@ impl App {
     /// The first look at a vault; one that fails is tried again by [`Self::tend_vault`].
     pub(super) fn first_look(&self, followed: &mut Followed) {
         if self.watch_turn(&followed.row, &mut followed.watching) == Turn::Theirs {
-            return;
+            return self.await_look_of_another(&followed.row.name);
         }
         let started = Instant::now();
         lock(&followed.pending).add(Change::Rescan);
@@ -140,6 +142,18 @@ impl App {
             seconds = started.elapsed().as_secs_f64(),
             "looked at the vault"
         );
+    }
+
+    /// Waits a moment for the process that watches a new vault: it may still be reading it.
+    fn await_look_of_another(&self, vault: &str) {
+        let until = Instant::now() + super::CATCH_UP;
+        let is_seen = || {
+            let row = self.sources.vault(vault).ok().flatten();
+            row.is_none_or(|row| row.seen.is_some())
+        };
+        while !is_seen() && Instant::now() < until {
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
     }
 
     /// One round of what keeps a vault followed: reads what is due, and looks again at a vault that

@@ -10,13 +10,13 @@ use std::{
 
 use notewell::{
     domain::Timestamp,
-    store::{self, StoreLimits, StoreUrl},
+    store::{self, StoreLimits},
 };
 use serde_json::{Value, json};
 
 use crate::{
     oss::{Forge, good, nothing_left},
-    support::{Client, Home, until},
+    support::{self, Client, Home, until},
 };
 
 /// A forge that answers nobody until it is released.
@@ -157,7 +157,7 @@ fn a_task_outlives_its_process() {
     assert_eq!(task(&mut other, &id)["status"], "working");
     // Killed, not asked to end.
     drop(client);
-    let store = store::open(&StoreUrl::Sqlite(home.data()), StoreLimits::default()).unwrap();
+    let store = store::open(&support::store(&home.data()), StoreLimits::default()).unwrap();
     store
         .tasks
         .change(&id, &mut |task| {

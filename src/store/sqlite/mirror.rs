@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, Transaction, params, params_from_iter, types::Value};
 
-use super::{DATABASE, MIGRATIONS, Sqlite, fault};
+use super::{DATABASE, MIGRATIONS, Sqlite, fault, opening};
 use crate::{
     domain::{Pid, Result, error::Doing},
     store::replica::{Batch, Cell, Rows},
@@ -21,38 +21,40 @@ const TEXTS: &str = "CREATE TABLE IF NOT EXISTS mirrored_texts (
     pid INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL) STRICT";
 
 impl Sqlite {
-    /// Opens the copy of a library in a directory. A copy of another library, of another version's
-    /// tables, or one that is damaged is made anew.
+    /// Opens the copy of a library in a directory. A copy of another library is emptied; one that
+    /// is damaged is made anew.
     pub fn open_mirror(directory: &Path, library: i64, readers: usize) -> Result<Self> {
+        // Processes that share the directory take turns: none replaces what another just opened.
+        let _turn = opening::take_turn(&directory.join("replica"));
         let path = directory.join(format!("replica-{}.db", MIGRATIONS.len()));
         let mirror = match Self::open(&path).and_then(|mirror| mirror.adopt(library)) {
-            Ok(Some(mirror)) => mirror,
-            other => {
-                if let Err(error) = other {
-                    tracing::warn!(?error, "the copy of the store is made anew");
-                }
+            Ok(mirror) => mirror,
+            Err(error) => {
+                tracing::warn!(?error, "the copy of the store is made anew");
                 remove(&path)?;
-                let mirror = Self::open(&path)?;
-                mirror.write(|tx| tx.execute("UPDATE library SET id = ?1", [library]))?;
-                mirror
+                Self::open(&path)?.adopt(library)?
             }
         };
+        Ok(mirror.with_readers(readers))
+    }
+
+    /// Makes this the copy of a library.
+    fn adopt(self, library: i64) -> Result<Self> {
         {
-            let writer = mirror.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let writer = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // Rows arrive in the order of the log: one may refer to another that comes later.
             let prepared = writer
                 .pragma_update(None, "foreign_keys", false)
                 .and_then(|()| writer.execute_batch(TEXTS));
             prepared.map_err(|error| fault::explain(error, DATABASE, "prepare it"))?;
         }
-        Ok(mirror.with_readers(readers))
-    }
-
-    /// The mirror, if it is one of this library.
-    fn adopt(self, library: i64) -> Result<Option<Self>> {
         let known: i64 =
             self.read(|db| db.query_row("SELECT id FROM library", [], |row| row.get(0)))?;
-        Ok((known == library).then_some(self))
+        if known != library {
+            self.clear_mirror()?;
+            self.write(|tx| tx.execute("UPDATE library SET id = ?1", [library]))?;
+        }
+        Ok(self)
     }
 
     /// The columns of a table, as this copy has them.
@@ -96,15 +98,44 @@ impl Sqlite {
         })
     }
 
-    /// Takes over the small tables.
+    /// Takes over the small tables. Those that are the same are left alone, so that a full disk
+    /// does not keep a process from reading.
     pub fn mirror_whole(&self, tables: &[Rows]) -> Result<()> {
+        let mut changed = Vec::new();
+        for rows in tables {
+            if !self.has_rows(rows)? {
+                changed.push(rows);
+            }
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
         self.write_lightly(|tx| {
-            for rows in tables {
+            for rows in changed {
                 tx.execute(&format!("DELETE FROM {}", rows.table), [])?;
                 insert(tx, rows)?;
             }
             Ok(())
         })
+    }
+
+    /// Whether a table has these rows and no others.
+    fn has_rows(&self, rows: &Rows) -> Result<bool> {
+        let form = |row: &Vec<Value>| format!("{row:?}");
+        let columns = rows.columns.join(", ");
+        let mut ours: Vec<String> = self.read(|db| {
+            db.prepare(&format!("SELECT {columns} FROM {}", rows.table))?
+                .query_map([], |row| {
+                    (0..rows.columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<_>>()
+                })?
+                .map(|row| row.map(|row| form(&row)))
+                .collect()
+        })?;
+        let mut theirs: Vec<String> =
+            rows.rows.iter().map(|row| form(&row.iter().map(value).collect())).collect();
+        ours.sort_unstable();
+        theirs.sort_unstable();
+        Ok(ours == theirs)
     }
 
     /// Forgets every row: the log is not the one that was followed.

@@ -30,7 +30,7 @@ pub(super) fn open(path: &Path) -> Result<Connection> {
 
 /// Waits until no other process opens this database. `None` where there is no lock to be had (a
 /// read-only or full disk): SQLite's own locks then decide alone.
-fn take_turn(path: &Path) -> Option<File> {
+pub(super) fn take_turn(path: &Path) -> Option<File> {
     let mut name = OsString::from(path);
     name.push(".lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(name).ok()?;
