@@ -23,6 +23,7 @@ mod import;
 mod index;
 mod init;
 mod interrupt;
+mod man;
 mod market;
 mod mcp;
 mod open;
@@ -177,6 +178,8 @@ enum Command {
     Bench(bench::Bench),
     /// Print the completions of a shell
     Completions(completions::Completions),
+    /// Write the man pages of every command into a folder
+    Man(man::ManPages),
 }
 
 /// Parses the command line and runs the command.
@@ -222,6 +225,7 @@ pub fn main() -> ExitCode {
         Command::Remote(command) => exit(command.run(&cli.common)),
         Command::Client(command) => exit(command.run(&cli.common)),
         Command::Completions(command) => exit(command.run()),
+        Command::Man(command) => exit(command.run()),
     }
 }
 

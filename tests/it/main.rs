@@ -54,6 +54,7 @@ mod init;
 mod interrupt;
 mod leaks;
 mod llm;
+mod man;
 mod market_books;
 #[cfg(unix)]
 mod market_kills;
