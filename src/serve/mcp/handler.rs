@@ -1,10 +1,12 @@
 //! What each method of the protocol does. Everything of substance happens in `tools` and `app`.
 
+mod confirm;
+mod run;
 mod task_calls;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use rmcp::{
@@ -16,18 +18,17 @@ use serde_json::Value;
 
 use super::{
     capabilities::{extensions, for_caller, is_modern, may_change, may_complete, opens_urls},
-    elicit::{self, Asking, Remembered},
+    elicit::Remembered,
     errors::{error_data, unreadable},
-    link::{self, Hub, Identity, Link},
+    link::{self, Hub, Link},
     notices::{self, Lists, Subscribed},
     output::{answer, answered, refusal, tool},
     payment::{self, Payer, Purse},
-    progress::reporter,
     prompts, resources, skills, tasks, views,
 };
 use crate::{
     app::{App, page::Cursor, rights::Right, skills::has_skills},
-    domain::{Code, Error, Patience, Progress, Result},
+    domain::{Code, Error, Patience, Progress},
     tools::{self, Listed, ShownPrices},
 };
 
@@ -69,120 +70,15 @@ impl Handler {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Asks the person about a call that needs it, where the client can ask. `Some` is the answer
-    /// to a call that is not made.
-    async fn confirm(
-        &self,
-        request: &CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-        is_paid: bool,
-    ) -> std::result::Result<Option<CallToolResponse>, ErrorData> {
-        if !tools::may_ask(&request.name) || !elicit::shows_forms(context) {
-            return Ok(None);
-        }
-        let link = self.link(context);
-        let tool = request.name.to_string();
-        let arguments = request.arguments.clone().map_or(Value::Null, Value::Object);
-        let (called, given) = (tool.clone(), arguments.clone());
-        let state = request.request_state.as_deref();
-        let is_paid = is_paid || payment::is_topped_up(&self.hub.state_key, &tool, state);
-        let confirmation = self
-            .run_uncounted(context, move |app, link, _, _| {
-                tools::confirmation(app, &link.rights, &called, &given, is_paid)
-            })
-            .await?;
-        // Over HTTP without a handshake nothing lasts beyond the request.
-        let lasts = self.is_session() || link.identity == Identity::Process;
-        let remembered = lasts.then_some(&self.remembered);
-        let Some(confirmation) =
-            confirmation.filter(|asked| !remembered.is_some_and(|known| known.has(&asked.subject)))
-        else {
-            return Ok(None);
-        };
-        let asking = Asking {
-            confirmation: &confirmation,
-            remembered,
-            identity: &link.identity,
-            tool: &tool,
-            arguments: &arguments,
-        };
-        let responses = request.input_responses.as_ref();
-        let answer = match is_modern(context) {
-            true => asking.round(&self.hub.state_key, &self.hub.used, state, responses),
-            false => {
-                let seconds = self.hub.app.config.limits.confirm_seconds;
-                asking.ask(context, Duration::from_secs(seconds)).await
-            }
-        };
-        Ok(answer.err().map(|answer| *answer))
-    }
-
     fn link(&self, context: &RequestContext<RoleServer>) -> Link {
         link::of_extensions(&context.extensions, &self.link)
     }
 
-    /// Runs a call: work that counts against its caller's pace.
-    async fn run<T: Send + 'static>(
-        &self,
-        context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&App, &Link, &dyn Progress, Patience) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, ErrorData> {
-        self.hub.pace.take(&self.link(context), Instant::now()).map_err(error_data)?;
-        self.run_uncounted(context, work).await
-    }
-
-    /// Runs work on the blocking pool, bounded in number and time, ended when the caller goes. Work
-    /// that cannot be ended counts until it is done.
-    async fn run_uncounted<T: Send + 'static>(
-        &self,
-        context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&App, &Link, &dyn Progress, Patience) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, ErrorData> {
-        let limits = &self.hub.app.config.limits;
-        let (link, app) = (self.link(context), self.hub.app.clone());
-        let permit = self.hub.permit(&link.rights).await.map_err(error_data)?;
-        let time = Duration::from_secs(limits.request_seconds);
-        let patience = Patience::until(Instant::now() + time);
-        let (progress, reporting) = reporter(context);
-        let inner = patience.clone();
-        let mut task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work(&app, &link, &*progress, inner)
-        });
-        let outcome = tokio::select! {
-            done = &mut task => done,
-            () = context.ct.cancelled() => {
-                patience.end();
-                return Err(error_data(Error::new(Code::Cancelled, "the request was cancelled")));
-            }
-            // A little more than the deadline that the work itself checks, for work that cannot.
-            () = tokio::time::sleep(time + Duration::from_millis(500)) => {
-                patience.end();
-                return Err(error_data(Error::limit(format!(
-                    "the request took longer than `limits.request_seconds` ({}) allows",
-                    limits.request_seconds
-                ))));
-            }
-        };
-        // What was reported goes out before the answer does.
-        if let Some(reporting) = reporting {
-            drop(reporting.await);
-        }
-        match outcome {
-            Ok(result) => result.map_err(error_data),
-            Err(panic) => Err(error_data(
-                Error::internal("the request's task ended early").with_source(panic),
-            )),
-        }
-    }
-}
-
-impl Handler {
     /// The instructions that a client's model gets at the start.
     async fn instructions(
         &self,
         context: &RequestContext<RoleServer>,
-    ) -> std::result::Result<String, ErrorData> {
+    ) -> Result<String, ErrorData> {
         let greet = |app: &App, link: &Link, _: &dyn Progress, _: Patience| {
             Ok(app.greeting(&link.rights, link.method.as_deref()))
         };
@@ -216,7 +112,7 @@ impl ServerHandler for Handler {
         &self,
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<InitializeResult, ErrorData> {
+    ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         let link = self.link(&context);
@@ -231,7 +127,7 @@ impl ServerHandler for Handler {
     async fn discover(
         &self,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<DiscoverResult, ErrorData> {
+    ) -> Result<DiscoverResult, ErrorData> {
         let link = self.link(&context);
         self.hub.remotes.warm(&link.rights);
         let mut info = self.get_info();
@@ -255,7 +151,7 @@ impl ServerHandler for Handler {
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<ListToolsResult, ErrorData> {
+    ) -> Result<ListToolsResult, ErrorData> {
         let page = self.hub.app.config.limits.page;
         let follows_tasks = tasks::follows_tasks(&context);
         let (tools, next) = self
@@ -288,7 +184,7 @@ impl ServerHandler for Handler {
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<CallToolResponse, ErrorData> {
+    ) -> Result<CallToolResponse, ErrorData> {
         let events = &self.hub.app.events;
         if let Some(answer) = self.hub.extension.call_tool(&request, &context, events).await {
             return answer;
@@ -352,7 +248,7 @@ impl ServerHandler for Handler {
         &self,
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<GetTaskResult, ErrorData> {
+    ) -> Result<GetTaskResult, ErrorData> {
         let id = request.task_id.clone();
         let row = self
             .run_uncounted(&context, move |app, link, _, _| {
@@ -370,7 +266,7 @@ impl ServerHandler for Handler {
         &self,
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<(), ErrorData> {
+    ) -> Result<(), ErrorData> {
         let id = request.task_id.clone();
         let answers = request.input_responses.into_iter().collect();
         self.run_uncounted(&context, move |app, link, _, _| {
@@ -385,7 +281,7 @@ impl ServerHandler for Handler {
         &self,
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<(), ErrorData> {
+    ) -> Result<(), ErrorData> {
         let id = request.task_id.clone();
         self.run_uncounted(&context, move |app, link, _, _| {
             app.tasks.cancel(&id, &tasks::caller(link))
@@ -404,7 +300,7 @@ impl ServerHandler for Handler {
         &self,
         _request: SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
-    ) -> std::result::Result<(), ErrorData> {
+    ) -> Result<(), ErrorData> {
         match self.get_info().capabilities.logging {
             Some(_) => Ok(()),
             None => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
@@ -415,7 +311,7 @@ impl ServerHandler for Handler {
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<ListPromptsResult, ErrorData> {
+    ) -> Result<ListPromptsResult, ErrorData> {
         let (offered, next) = self
             .run(&context, move |app, link, _, _| {
                 app.offered_prompts(cursor(request), app.config.limits.page, &link.rights)
@@ -430,7 +326,7 @@ impl ServerHandler for Handler {
         &self,
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<GetPromptResponse, ErrorData> {
+    ) -> Result<GetPromptResponse, ErrorData> {
         if let Some(answer) = self.hub.extension.get_prompt(&request) {
             return Ok(answer);
         }
@@ -447,7 +343,7 @@ impl ServerHandler for Handler {
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<ListResourcesResult, ErrorData> {
+    ) -> Result<ListResourcesResult, ErrorData> {
         let (listed, next) = self
             .run(&context, move |app, link, _, _| {
                 app.resources(cursor(request), app.config.limits.page, &link.rights)
@@ -465,7 +361,7 @@ impl ServerHandler for Handler {
         &self,
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<ListResourceTemplatesResult, ErrorData> {
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let mut templates = resources::templates(&self.link(&context).rights);
         templates.extend(self.hub.extension.resource_templates());
         Ok(ListResourceTemplatesResult::with_all_items(templates))
@@ -475,7 +371,7 @@ impl ServerHandler for Handler {
         &self,
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<ReadResourceResponse, ErrorData> {
+    ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
         if let Some(answer) = self.hub.extension.read_resource(&uri) {
             return Ok(answer.into());
@@ -497,7 +393,7 @@ impl ServerHandler for Handler {
         &self,
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<CompleteResult, ErrorData> {
+    ) -> Result<CompleteResult, ErrorData> {
         if let Some(answer) = self.hub.extension.complete(&request) {
             return answer;
         }
@@ -521,7 +417,7 @@ impl ServerHandler for Handler {
         &self,
         request: CustomRequest,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<CustomResult, ErrorData> {
+    ) -> Result<CustomResult, ErrorData> {
         if let Some(change) = prompts::Change::of(&request.method) {
             let modern = is_modern(&context);
             let params = request.params.unwrap_or_else(|| serde_json::json!({}));
@@ -565,7 +461,7 @@ impl ServerHandler for Handler {
         Some(requested.clone())
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> std::result::Result<(), ErrorData> {
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let link = self.link(context.request_context());
         notices::to_listener(self.hub.clone(), link, &context).await;
         Ok(())
@@ -575,7 +471,7 @@ impl ServerHandler for Handler {
         &self,
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> std::result::Result<(), ErrorData> {
+    ) -> Result<(), ErrorData> {
         let uri = request.uri.clone();
         let visible = self
             .run(&context, move |app, link, _, _| app.read_resource(&uri, &link.rights))
@@ -594,7 +490,7 @@ impl ServerHandler for Handler {
         &self,
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
-    ) -> std::result::Result<(), ErrorData> {
+    ) -> Result<(), ErrorData> {
         self.subscribed.remove(&request.uri);
         Ok(())
     }
