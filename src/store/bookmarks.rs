@@ -5,7 +5,7 @@ mod tally;
 pub(super) use tally::{SeriesOfTopics, Tallies};
 
 use super::revisions::NewChange;
-use crate::domain::{Bookmark, Pid, Result, Timestamp};
+use crate::domain::{Bookmark, Pid, Result, Timestamp, bookmark};
 
 /// A word that a bookmark is about: `key` is the same for all forms of it, `form` is as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +107,14 @@ pub struct BookmarkState {
     pub expected: Option<String>,
     /// `None`: it is removed.
     pub wanted: Option<Filed>,
+}
+
+/// The form of a bookmark's address under which twins meet; empty without an address.
+pub(super) fn address_key(bookmark: &Bookmark) -> String {
+    match bookmark.url.is_empty() {
+        true => String::new(),
+        false => bookmark::same_address(&bookmark.url),
+    }
 }
 
 /// Every write is one transaction, which also records what was there before under `change`.

@@ -53,6 +53,24 @@ impl Authorship {
             Self::Vault(author) => Some(author.clone()),
         }
     }
+
+    /// How a database keeps it: the vault's author, an empty text for nobody.
+    pub(super) fn to_column(&self) -> Option<&str> {
+        match self {
+            Self::Frontmatter => None,
+            Self::Nobody => Some(""),
+            Self::Vault(author) => Some(author),
+        }
+    }
+
+    /// Reads what [`to_column`](Self::to_column) gave.
+    pub(super) fn from_column(author: Option<String>) -> Self {
+        match author {
+            None => Self::Frontmatter,
+            Some(author) if author.is_empty() => Self::Nobody,
+            Some(author) => Self::Vault(author),
+        }
+    }
 }
 
 /// Why a vault was not read.
@@ -63,6 +81,27 @@ pub enum VaultProblem {
     /// It had notes and has none now. Perhaps a drive is not mounted; until a person says that the
     /// notes are gone, they are not.
     Empty,
+}
+
+/// How a database keeps [`VaultProblem::Empty`].
+const EMPTY: &str = "empty";
+
+impl VaultProblem {
+    /// How a database keeps it.
+    pub(super) fn to_column(&self) -> &str {
+        match self {
+            Self::Unreadable(why) => why,
+            Self::Empty => EMPTY,
+        }
+    }
+
+    /// Reads what [`to_column`](Self::to_column) gave.
+    pub(super) fn from_column(problem: String) -> Self {
+        match problem.as_str() {
+            EMPTY => Self::Empty,
+            _ => Self::Unreadable(problem),
+        }
+    }
 }
 
 /// A file of a vault that is not in the library, or not as it is now.
@@ -146,6 +185,20 @@ pub struct NewPage {
     pub hash: [u8; 32],
     /// What the page says of itself.
     pub facts: Facts,
+}
+
+impl NewPage {
+    /// The page's key in the registry.
+    pub(super) fn key(&self) -> String {
+        format!("{}/{}", self.vault, self.path)
+    }
+
+    /// The first bytes of the content's hash: equal content, equal stamp.
+    pub(super) fn stamp(&self) -> i64 {
+        let mut first = [0; 8];
+        first.copy_from_slice(&self.hash[..8]);
+        i64::from_le_bytes(first)
+    }
 }
 
 /// Keeps the vaults and what is known of their pages.

@@ -100,6 +100,16 @@ impl Revision {
     }
 }
 
+/// The revisions that change something.
+pub(super) fn not_empty(revisions: &[Revision]) -> impl Iterator<Item = &Revision> {
+    revisions.iter().filter(|revision| !revision.is_empty())
+}
+
+/// The number below which a list goes on: that of `before`, or any.
+pub(super) fn below(before: Option<ChangeId>) -> i64 {
+    before.map_or(i64::MAX, |id| id.0)
+}
+
 /// A change as the journal lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

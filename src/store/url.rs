@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    Store,
+    Audit, Bookmarks, Hosted, Items, Ledger, OAuth, Pages, Payments, Reports, Revisions, Sessions,
+    Store, Tasks, Tokens, Usage, Users,
     postgres::{Address, Postgres},
     private,
     sqlite::Sqlite,
@@ -103,57 +104,41 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
             private::make_private(directory)?;
             let database = Sqlite::open(&directory.join("notewell.db"))?;
             let database = Arc::new(database.with_readers(limits.readers));
-            Ok(Store {
-                items: database.clone(),
-                pages: database.clone(),
-                texts: Arc::new(VaultTexts::new(
-                    database.clone(),
-                    database.clone(),
-                    limits.text_bytes,
-                )),
-                hosted: database.clone(),
-                users: database.clone(),
-                sessions: database.clone(),
-                audit: database.clone(),
-                tokens: database.clone(),
-                bookmarks: database.clone(),
-                reports: database.clone(),
-                revisions: database.clone(),
-                oauth: database.clone(),
-                ledger: database.clone(),
-                payments: database.clone(),
-                usage: database.clone(),
-                tasks: database,
-                server: None,
-            })
+            Ok(of(&database, limits, None))
         }
         StoreUrl::Postgres(address) => {
             let database = Postgres::open(address, limits.timeout, limits.readers)?;
             let database = Arc::new(database);
-            Ok(Store {
-                items: database.clone(),
-                pages: database.clone(),
-                texts: Arc::new(VaultTexts::new(
-                    database.clone(),
-                    database.clone(),
-                    limits.text_bytes,
-                )),
-                hosted: database.clone(),
-                users: database.clone(),
-                sessions: database.clone(),
-                audit: database.clone(),
-                tokens: database.clone(),
-                bookmarks: database.clone(),
-                reports: database.clone(),
-                revisions: database.clone(),
-                oauth: database.clone(),
-                ledger: database.clone(),
-                payments: database.clone(),
-                usage: database.clone(),
-                tasks: database.clone(),
-                server: Some(database),
-            })
+            Ok(of(&database, limits, Some(database.clone())))
         }
+    }
+}
+
+/// The store whose nouns are all in one database.
+fn of<D>(database: &Arc<D>, limits: StoreLimits, server: Option<Arc<Postgres>>) -> Store
+where
+    D: Items + Pages + Hosted + Users + Sessions + Audit + Tokens + Bookmarks + Reports,
+    D: Revisions + OAuth + Ledger + Payments + Usage + Tasks + 'static,
+{
+    let texts = VaultTexts::new(database.clone(), database.clone(), limits.text_bytes);
+    Store {
+        items: database.clone(),
+        pages: database.clone(),
+        texts: Arc::new(texts),
+        hosted: database.clone(),
+        users: database.clone(),
+        sessions: database.clone(),
+        audit: database.clone(),
+        tokens: database.clone(),
+        bookmarks: database.clone(),
+        reports: database.clone(),
+        revisions: database.clone(),
+        oauth: database.clone(),
+        ledger: database.clone(),
+        payments: database.clone(),
+        usage: database.clone(),
+        tasks: database.clone(),
+        server,
     }
 }
 

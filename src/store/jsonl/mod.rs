@@ -14,6 +14,7 @@ mod builtin;
 pub(super) mod completions;
 #[cfg(test)]
 mod crash;
+pub(super) mod edits;
 mod fields;
 pub(super) mod lines;
 mod replace;
@@ -36,10 +37,7 @@ use self::{
     backups::Backups, completions::Completions, lines::Lines, replace::Fresh, replace::Lock,
     snapshot::Snapshot, stamp::Stamp,
 };
-use super::prompts::{
-    self, Origin, Page, Problem, Prompts, Restored, Stored, check_placeholders, not_found,
-    read_only, taken,
-};
+use super::prompts::{self, Origin, Page, Problem, Prompts, Restored, Stored};
 use crate::domain::{Error, Prompt, Result, Timestamp, error::Doing, prompt::Patch};
 
 const USER: &str = "user.jsonl";
@@ -294,60 +292,22 @@ impl Prompts for JsonlPrompts {
         if prompts.is_empty() {
             return Ok(());
         }
-        self.change(|lines, snapshot| {
-            let mut new = std::collections::HashSet::new();
-            for prompt in &prompts {
-                if snapshot.is_taken(&prompt.name) || !new.insert(prompt.name.as_str()) {
-                    return Err(taken(&prompt.name));
-                }
-            }
-            prompts.iter().for_each(|prompt| lines.append(prompt.clone()));
-            Ok(())
-        })
-        .map(drop)
+        self.change(|lines, snapshot| edits::add(lines, snapshot, &prompts)).map(drop)
     }
 
     fn update(&self, patch: Patch) -> Result<Arc<Stored>> {
-        let name = patch.name()?.to_owned();
-        if patch.is_empty() {
-            return Err(Error::invalid_params(
-                "nothing to update; give title, description, arguments, messages, tags or newName",
-            ));
-        }
         // The plain refusals come before anything is created on disk.
         let snapshot = self.now()?;
-        if let (Err(_), Some(found), Some(_)) =
-            (writable(&snapshot, &name, "update"), snapshot.look_up(&name), &patch.new_name)
-        {
-            return self.copy_changed(&found.prompt, patch);
+        if let Some(original) = edits::copied(&snapshot, &patch)? {
+            return self.copy_changed(original, patch);
         }
-        writable(&snapshot, &name, "update")?;
-        let (stored, _) = self.change(|lines, snapshot| {
-            let found = writable(snapshot, &name, "update")?;
-            let at = lines.position(&found.prompt.name).ok_or_else(|| not_found(&name))?;
-            let mut prompt = found.prompt.clone();
-            let checked = patch.arguments.is_some() || patch.messages.is_some();
-            let changes = patch.clone().apply(&mut prompt, Timestamp::now())?;
-            if checked {
-                check_placeholders(&prompt)?;
-            }
-            if prompt.name != found.prompt.name && snapshot.is_taken(&prompt.name) {
-                return Err(taken(&prompt.name));
-            }
-            lines.replace(at, changes, prompt).map_err(Error::internal)
-        })?;
+        let (stored, _) = self.change(|lines, snapshot| edits::update(lines, snapshot, &patch))?;
         Ok(stored)
     }
 
     fn delete(&self, name: &str) -> Result<()> {
-        self.get(name)?;
-        writable(&*self.now()?, name, "delete")?;
-        self.change(|lines, snapshot| {
-            let found = writable(snapshot, name, "delete")?;
-            lines.remove(&found.prompt.name);
-            Ok(())
-        })
-        .map(drop)
+        edits::writable(&*self.now()?, name, "delete")?;
+        self.change(|lines, snapshot| edits::delete(lines, snapshot, name)).map(drop)
     }
 
     fn record(&self, name: &str) -> Result<Option<String>> {
@@ -357,18 +317,7 @@ impl Prompts for JsonlPrompts {
     }
 
     fn put_records(&self, records: &[(String, Option<String>)]) -> Result<()> {
-        self.change(|lines, _| {
-            for (name, record) in records {
-                match record {
-                    Some(record) => lines.put(name, record).map_err(|why| {
-                        Error::internal(format!("the record of the prompt `{name}`: {why}"))
-                    })?,
-                    None => lines.remove(name),
-                }
-            }
-            Ok(())
-        })
-        .map(drop)
+        self.change(|lines, _| edits::put_records(lines, records)).map(drop)
     }
 
     fn version(&self) -> Result<u64> {
@@ -404,19 +353,6 @@ impl Prompts for JsonlPrompts {
 
     fn complete(&self, name: &str, argument: &str, prefix: &str) -> Result<Vec<String>> {
         self.completions.complete(name, argument, prefix)
-    }
-}
-
-/// The prompt of that name if it is the user's own.
-pub(super) fn writable<'a>(
-    snapshot: &'a Snapshot,
-    name: &str,
-    verb: &str,
-) -> Result<&'a Arc<Stored>> {
-    let found = snapshot.look_up(name).ok_or_else(|| not_found(name))?;
-    match found.origin.is_user() {
-        true => Ok(found),
-        false => Err(read_only(name, verb)),
     }
 }
 

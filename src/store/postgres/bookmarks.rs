@@ -7,9 +7,9 @@ use tokio_postgres::Row;
 use self::write::{file, put_one, put_state, remove, revision};
 use super::{Postgres, connection::Connection, fault::Fault, value};
 use crate::{
-    domain::{Bookmark, Error, Pid, Result, Timestamp, bookmark},
+    domain::{Bookmark, Error, Pid, Result, Timestamp},
     store::{
-        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Series, Window},
+        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Series, Window, address_key},
         revisions::NewChange,
     },
 };
@@ -221,7 +221,7 @@ fn twin(db: &mut Connection, bookmark: &Bookmark) -> Result<Option<(Pid, Bookmar
     if let Some(known) = by_id(db, &bookmark.id)? {
         return Ok(Some(known));
     }
-    let address = address(bookmark);
+    let address = address_key(bookmark);
     if address.is_empty() {
         return Ok(None);
     }
@@ -241,13 +241,6 @@ fn twin(db: &mut Connection, bookmark: &Bookmark) -> Result<Option<(Pid, Bookmar
 
 fn record(db: &mut Connection, pid: Pid) -> Result<Option<String>, Fault> {
     by_pid(db, pid)?.as_ref().map(body).transpose()
-}
-
-fn address(bookmark: &Bookmark) -> String {
-    match bookmark.url.is_empty() {
-        true => String::new(),
-        false => bookmark::same_address(&bookmark.url),
-    }
 }
 
 fn body(bookmark: &Bookmark) -> Result<String, Fault> {

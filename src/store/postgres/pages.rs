@@ -18,8 +18,6 @@ use crate::{
     },
 };
 
-/// How [`VaultProblem::Empty`] is written.
-const EMPTY: &str = "empty";
 const VAULT: &str = "name, root, poll, seen, problem, author";
 const COLUMNS: &str = "p.pid, p.vault, p.path, p.size, p.mtime_ns, p.hash, p.facts,
     (SELECT v.author FROM vaults v WHERE v.name = p.vault)";
@@ -75,11 +73,7 @@ impl Pages for Postgres {
     }
 
     fn set_authorship(&self, vault: &str, authorship: &Authorship) -> Result<()> {
-        let author = match authorship {
-            Authorship::Frontmatter => None,
-            Authorship::Nobody => Some(""),
-            Authorship::Vault(author) => Some(author.as_str()),
-        };
+        let author = authorship.to_column();
         if self.is_so(vault, "author", author)? {
             return Ok(());
         }
@@ -99,10 +93,7 @@ impl Pages for Postgres {
     }
 
     fn set_problem(&self, vault: &str, problem: Option<&VaultProblem>) -> Result<()> {
-        let text = problem.map(|problem| match problem {
-            VaultProblem::Empty => EMPTY,
-            VaultProblem::Unreadable(why) => why.as_str(),
-        });
+        let text = problem.map(VaultProblem::to_column);
         if self.is_so(vault, "problem", text)? {
             return Ok(());
         }
@@ -348,20 +339,9 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
     Ok(synced)
 }
 
-fn key(page: &NewPage) -> String {
-    format!("{}/{}", page.vault, page.path)
-}
-
-/// The first bytes of the content's hash: equal content, equal stamp.
-fn stamp(hash: &[u8; 32]) -> i64 {
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash[..8]);
-    i64::from_le_bytes(first)
-}
-
 fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
-    let key = key(page);
-    let stamp = stamp(&page.hash);
+    let key = page.key();
+    let stamp = page.stamp();
     // The other half of a move: the same content went a moment, or a session, ago.
     if lookup(tx, Kind::Page, &key)?.is_none()
         && let Some(pid) = returning(tx, Kind::Page, &key, stamp)?
@@ -376,8 +356,8 @@ fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
 }
 
 fn update(tx: &mut Transaction<'_>, pid: Pid, page: &NewPage) -> Result<(), Fault> {
-    rename(tx, pid, Kind::Page, &key(page))?;
-    tx.execute("UPDATE items SET stamp = $2 WHERE pid = $1", &[&pid.0, &stamp(&page.hash)])?;
+    rename(tx, pid, Kind::Page, &page.key())?;
+    tx.execute("UPDATE items SET stamp = $2 WHERE pid = $1", &[&pid.0, &page.stamp()])?;
     log(tx, pid)?;
     write(tx, pid, page)
 }
@@ -433,27 +413,16 @@ fn vault(row: &Row) -> Result<VaultRow, Fault> {
         location: row.try_get(1)?,
         poll: row.try_get(2)?,
         seen: row.try_get::<_, Option<i64>>(3)?.map(Timestamp),
-        problem: row.try_get::<_, Option<String>>(4)?.map(|text| match text.as_str() {
-            EMPTY => VaultProblem::Empty,
-            _ => VaultProblem::Unreadable(text),
-        }),
-        authorship: authorship(row.try_get(5)?),
+        problem: row.try_get::<_, Option<String>>(4)?.map(VaultProblem::from_column),
+        authorship: Authorship::from_column(row.try_get(5)?),
     })
 }
 
-fn authorship(author: Option<String>) -> Authorship {
-    match author {
-        None => Authorship::Frontmatter,
-        Some(author) if author.is_empty() => Authorship::Nobody,
-        Some(author) => Authorship::Vault(author),
-    }
-}
-
 fn page(row: &Row) -> Result<PageRow, Fault> {
-    let authorship = authorship(row.try_get(7)?);
+    let authorship = Authorship::from_column(row.try_get(7)?);
     let damaged = |what: &str| {
         Error::damaged(format!(
-            "{what} of a page in the store cannot be read; look at the vault again with `notewell reindex`"
+            "{what} of a page in the store cannot be read; read the vault again with `notewell vault rescan`"
         ))
     };
     let mut facts: Facts = serde_json::from_str(row.try_get(6)?)

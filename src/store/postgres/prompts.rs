@@ -14,14 +14,11 @@ use crate::{
     store::{
         jsonl::{
             completions::{MAX_PROMPTS, PER_ARGUMENT, worth_keeping},
+            edits,
             lines::Lines,
             snapshot::Snapshot,
-            writable,
         },
-        prompts::{
-            self, Origin, Page, Problem, Prompts, Restored, Stored, check_placeholders, not_found,
-            taken,
-        },
+        prompts::{self, Origin, Page, Problem, Prompts, Restored, Stored},
     },
 };
 
@@ -142,56 +139,19 @@ impl Prompts for PostgresPrompts {
         if prompts.is_empty() {
             return Ok(());
         }
-        self.change(|lines, snapshot| {
-            let mut new = std::collections::HashSet::new();
-            for prompt in &prompts {
-                if snapshot.is_taken(&prompt.name) || !new.insert(prompt.name.as_str()) {
-                    return Err(taken(&prompt.name));
-                }
-            }
-            prompts.iter().for_each(|prompt| lines.append(prompt.clone()));
-            Ok(())
-        })
-        .map(drop)
+        self.change(|lines, snapshot| edits::add(lines, snapshot, &prompts)).map(drop)
     }
 
     fn update(&self, patch: Patch) -> Result<Arc<Stored>> {
-        let name = patch.name()?.to_owned();
-        if patch.is_empty() {
-            return Err(Error::invalid_params(
-                "nothing to update; give title, description, arguments, messages, tags or newName",
-            ));
+        if let Some(original) = edits::copied(&self.now()?.snapshot, &patch)? {
+            return self.copy_changed(original, patch);
         }
-        let snapshot = self.now()?.snapshot;
-        if let (Err(_), Some(known), Some(_)) =
-            (writable(&snapshot, &name, "update"), snapshot.look_up(&name), &patch.new_name)
-        {
-            return self.copy_changed(&known.prompt, patch);
-        }
-        let (stored, _) = self.change(|lines, snapshot| {
-            let known = writable(snapshot, &name, "update")?;
-            let at = lines.position(&known.prompt.name).ok_or_else(|| not_found(&name))?;
-            let mut prompt = known.prompt.clone();
-            let checked = patch.arguments.is_some() || patch.messages.is_some();
-            let changes = patch.clone().apply(&mut prompt, Timestamp::now())?;
-            if checked {
-                check_placeholders(&prompt)?;
-            }
-            if prompt.name != known.prompt.name && snapshot.is_taken(&prompt.name) {
-                return Err(taken(&prompt.name));
-            }
-            lines.replace(at, changes, prompt).map_err(Error::internal)
-        })?;
+        let (stored, _) = self.change(|lines, snapshot| edits::update(lines, snapshot, &patch))?;
         Ok(stored)
     }
 
     fn delete(&self, name: &str) -> Result<()> {
-        self.change(|lines, snapshot| {
-            let known = writable(snapshot, name, "delete")?;
-            lines.remove(&known.prompt.name);
-            Ok(())
-        })
-        .map(drop)
+        self.change(|lines, snapshot| edits::delete(lines, snapshot, name)).map(drop)
     }
 
     fn record(&self, name: &str) -> Result<Option<String>> {
@@ -199,18 +159,7 @@ impl Prompts for PostgresPrompts {
     }
 
     fn put_records(&self, records: &[(String, Option<String>)]) -> Result<()> {
-        self.change(|lines, _| {
-            for (name, record) in records {
-                match record {
-                    Some(record) => lines.put(name, record).map_err(|why| {
-                        Error::internal(format!("the record of the prompt `{name}`: {why}"))
-                    })?,
-                    None => lines.remove(name),
-                }
-            }
-            Ok(())
-        })
-        .map(drop)
+        self.change(|lines, _| edits::put_records(lines, records)).map(drop)
     }
 
     fn version(&self) -> Result<u64> {

@@ -12,7 +12,7 @@ use crate::{
     domain::{Pid, Result, Timestamp},
     store::revisions::{
         Actor, Begun, Change, ChangeId, JournalSize, NewChange, Retention, Revision, Revisions,
-        Turn,
+        Turn, below, not_empty,
     },
 };
 
@@ -304,10 +304,6 @@ fn append<'a>(
     Ok(())
 }
 
-fn not_empty(revisions: &[Revision]) -> impl Iterator<Item = &Revision> {
-    revisions.iter().filter(|revision| !revision.is_empty())
-}
-
 /// Deletes revisions from a number on and returns the contents that they had.
 fn take_from(tx: &mut Transaction<'_>, begun: Begun) -> Result<Vec<i64>, Fault> {
     let rows = tx.query(
@@ -389,10 +385,6 @@ fn beyond(db: &mut Connection, retention: &Retention) -> Result<Vec<ChangeId>, F
         bytes -= row.try_get::<_, i64>(2)?;
     }
     Ok(doomed)
-}
-
-fn below(id: Option<ChangeId>) -> i64 {
-    id.map_or(i64::MAX, |id| id.0)
 }
 
 fn change(row: &Row) -> Result<Change, Fault> {

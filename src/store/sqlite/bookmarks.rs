@@ -7,9 +7,11 @@ use sha2::{Digest, Sha256};
 use self::write::{file, put_one, put_state, remove, revision};
 use super::Sqlite;
 use crate::{
-    domain::{Bookmark, Error, Pid, Result, Timestamp, bookmark},
+    domain::{Bookmark, Error, Pid, Result, Timestamp},
     store::{
-        bookmarks::{BookmarkState, Bookmarks, Counted, Filed, Put, Series, Tallies, Window},
+        bookmarks::{
+            BookmarkState, Bookmarks, Counted, Filed, Put, Series, Tallies, Window, address_key,
+        },
         revisions::NewChange,
     },
 };
@@ -204,7 +206,7 @@ fn twin(db: &Connection, bookmark: &Bookmark) -> rusqlite::Result<Option<(Pid, B
     if let Some(found) = by_id(db, &bookmark.id)? {
         return Ok(Some(found));
     }
-    let address = address(bookmark);
+    let address = address_key(bookmark);
     if address.is_empty() {
         return Ok(None);
     }
@@ -218,13 +220,6 @@ fn twin(db: &Connection, bookmark: &Bookmark) -> rusqlite::Result<Option<(Pid, B
 
 fn record(db: &Connection, pid: Pid) -> rusqlite::Result<Option<String>> {
     by_pid(db, pid)?.as_ref().map(body).transpose()
-}
-
-fn address(bookmark: &Bookmark) -> String {
-    match bookmark.url.is_empty() {
-        true => String::new(),
-        false => bookmark::same_address(&bookmark.url),
-    }
 }
 
 fn body(bookmark: &Bookmark) -> rusqlite::Result<String> {

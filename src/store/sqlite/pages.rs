@@ -16,8 +16,6 @@ use crate::{
     },
 };
 
-/// How [`VaultProblem::Empty`] is written.
-const EMPTY: &str = "empty";
 const VAULT: &str = "name, root, poll, seen, problem, author";
 const COLUMNS: &str = "p.pid, p.vault, p.path, p.size, p.mtime_ns, p.hash, p.facts,
     (SELECT v.author FROM vaults v WHERE v.name = p.vault)";
@@ -68,11 +66,7 @@ impl Pages for Sqlite {
     }
 
     fn set_authorship(&self, vault: &str, authorship: &Authorship) -> Result<()> {
-        let author = match authorship {
-            Authorship::Frontmatter => None,
-            Authorship::Nobody => Some(""),
-            Authorship::Vault(author) => Some(author.as_str()),
-        };
+        let author = authorship.to_column();
         let known: Option<Option<String>> = self.read(|db| {
             db.prepare_cached("SELECT author FROM vaults WHERE name = ?1")?
                 .query_row([vault], |row| row.get(0))
@@ -99,10 +93,7 @@ impl Pages for Sqlite {
     }
 
     fn set_problem(&self, vault: &str, problem: Option<&VaultProblem>) -> Result<()> {
-        let text = problem.map(|problem| match problem {
-            VaultProblem::Empty => EMPTY,
-            VaultProblem::Unreadable(why) => why.as_str(),
-        });
+        let text = problem.map(VaultProblem::to_column);
         let known: Option<Option<String>> = self.read(|db| {
             db.prepare_cached("SELECT problem FROM vaults WHERE name = ?1")?
                 .query_row([vault], |row| row.get(0))
@@ -303,20 +294,9 @@ fn skipped_file(row: &Row<'_>) -> rusqlite::Result<Skipped> {
     Ok(Skipped { vault: row.get(0)?, path: row.get(1)?, kind: row.get(2)?, reason: row.get(3)? })
 }
 
-fn key(page: &NewPage) -> String {
-    format!("{}/{}", page.vault, page.path)
-}
-
-/// The first bytes of the content's hash: equal content, equal stamp.
-fn stamp(hash: &[u8; 32]) -> i64 {
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash[..8]);
-    i64::from_le_bytes(first)
-}
-
 fn insert(tx: &Transaction<'_>, page: &NewPage) -> rusqlite::Result<()> {
-    let key = key(page);
-    let stamp = stamp(&page.hash);
+    let key = page.key();
+    let stamp = page.stamp();
     // The other half of a move: the same content went a moment, or a session, ago.
     if lookup(tx, Kind::Page, &key)?.is_none()
         && let Some(pid) = returning(tx, Kind::Page, &key, stamp)?
@@ -331,9 +311,9 @@ fn insert(tx: &Transaction<'_>, page: &NewPage) -> rusqlite::Result<()> {
 }
 
 fn update(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()> {
-    rename(tx, pid, Kind::Page, &key(page))?;
+    rename(tx, pid, Kind::Page, &page.key())?;
     tx.prepare_cached("UPDATE items SET stamp = ?2 WHERE pid = ?1")?
-        .execute(params![pid.0, stamp(&page.hash)])?;
+        .execute(params![pid.0, page.stamp()])?;
     log(tx, pid)?;
     write(tx, pid, page)
 }
@@ -386,24 +366,13 @@ fn vault(row: &Row<'_>) -> rusqlite::Result<VaultRow> {
         location: row.get(1)?,
         poll: row.get(2)?,
         seen: row.get::<_, Option<i64>>(3)?.map(Timestamp),
-        problem: row.get::<_, Option<String>>(4)?.map(|text| match text.as_str() {
-            EMPTY => VaultProblem::Empty,
-            _ => VaultProblem::Unreadable(text),
-        }),
-        authorship: authorship(row.get(5)?),
+        problem: row.get::<_, Option<String>>(4)?.map(VaultProblem::from_column),
+        authorship: Authorship::from_column(row.get(5)?),
     })
 }
 
-fn authorship(author: Option<String>) -> Authorship {
-    match author {
-        None => Authorship::Frontmatter,
-        Some(author) if author.is_empty() => Authorship::Nobody,
-        Some(author) => Authorship::Vault(author),
-    }
-}
-
 fn page(row: &Row<'_>) -> rusqlite::Result<PageRow> {
-    let authorship = authorship(row.get(7)?);
+    let authorship = Authorship::from_column(row.get(7)?);
     let mut facts: Facts = serde_json::from_str(&row.get::<_, String>(6)?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(6, Type::Text, Box::new(error))
     })?;

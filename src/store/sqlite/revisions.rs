@@ -16,7 +16,7 @@ use crate::{
     domain::{Pid, Result, Timestamp, error::Doing},
     store::revisions::{
         Actor, Begun, Change, ChangeId, JournalSize, NewChange, Retention, Revision, Revisions,
-        Turn,
+        Turn, below, not_empty,
     },
 };
 
@@ -299,10 +299,6 @@ fn append<'a>(
     Ok(())
 }
 
-fn not_empty(revisions: &[Revision]) -> impl Iterator<Item = &Revision> {
-    revisions.iter().filter(|revision| !revision.is_empty())
-}
-
 /// Deletes revisions from a number on and returns the contents that they had.
 fn take_from(tx: &Transaction<'_>, begun: Begun) -> rusqlite::Result<Vec<i64>> {
     let rows: Vec<[Option<i64>; 2]> = tx
@@ -380,10 +376,6 @@ fn beyond(db: &Connection, retention: &Retention) -> rusqlite::Result<Vec<Change
         bytes -= row.get::<_, i64>(2)?;
     }
     Ok(doomed)
-}
-
-fn below(id: Option<ChangeId>) -> i64 {
-    id.map_or(i64::MAX, |id| id.0)
 }
 
 fn change(row: &Row<'_>) -> rusqlite::Result<Change> {

@@ -24,7 +24,7 @@ pub fn going_on(visit: &Visit, status: &Status) -> Vec<Work> {
     }
     if status.behind > 0 && status.obstacle.is_none() {
         let plural = if status.behind == 1 { "change" } else { "changes" };
-        all.push(Work::new("Index", &format!("{} {plural} to take in", status.behind)));
+        all.push(Work::new("Index", &format!("{} {plural} waiting", status.behind)));
     }
     if let Some((done, total)) = status.vectors.filter(|(done, total)| done < total) {
         let doing = format!("{done} of {total} passages");

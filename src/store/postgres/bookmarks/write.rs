@@ -8,12 +8,12 @@ use super::{
         revisions,
         transaction::Transaction,
     },
-    address, body, by_pid, stamp, twin,
+    body, by_pid, stamp, twin,
 };
 use crate::{
     domain::{Bookmark, Kind, Pid, Result, bookmark},
     store::{
-        bookmarks::{BookmarkState, Filed, Put},
+        bookmarks::{BookmarkState, Filed, Put, address_key},
         revisions::{NewChange, Revision},
     },
 };
@@ -125,7 +125,7 @@ pub(super) fn file(
         &[
             &pid.0,
             &bookmark.id,
-            &address(bookmark),
+            &address_key(bookmark),
             &bookmark.date.0,
             &bookmark.author,
             &bookmark::domain(&bookmark.url),
