@@ -9,6 +9,7 @@ pub mod probe;
 pub mod public;
 pub mod rpc;
 pub mod webdav;
+pub mod xml;
 
 use std::{
     thread::sleep,

@@ -8,7 +8,11 @@ use ureq::http::{self, Request, Response, request::Builder};
 use url::Url;
 use xmltree::Element;
 
-use crate::domain::{Code, Error, Result, VaultPath};
+use super::xml;
+use crate::{
+    config,
+    domain::{Code, Error, Result, VaultPath},
+};
 
 /// What every address of a vault contains.
 const ROOT: &str = "/_system/dav/";
@@ -76,6 +80,11 @@ impl WebDav {
         Ok(Self { agent: config.into(), base, token: token.to_owned() })
     }
 
+    /// Whether the token and the files travel in the clear to another machine.
+    pub fn is_exposed(&self) -> bool {
+        self.base.scheme() == "http" && !config::is_local(&self.base)
+    }
+
     /// The address, for people.
     pub fn address(&self) -> &str {
         self.base.as_str()
@@ -106,6 +115,11 @@ impl WebDav {
         }
         let body = response.body_mut().with_config().limit(MAX_LISTING).read_to_vec();
         let body = body.map_err(|error| self.unreachable(&error))?;
+        if !xml::is_shallow(&body) {
+            return Err(Error::outside(format!(
+                "the listing of `{address}` is not WebDAV: its elements are nested too deep"
+            )));
+        }
         let listing = Element::parse(body.as_slice()).map_err(|error| {
             Error::outside(format!("the listing of `{address}` is not WebDAV: {error}"))
         })?;
@@ -224,6 +238,8 @@ impl WebDav {
                 "; the token is wrong, expired or revoked: make one with `notewell token create`",
             ),
             301 | 302 | 307 | 308 => (Code::InvalidRequest, "; use the address it leads to"),
+            // The right to this file: the others may be written.
+            403 => (Code::InvalidParams, ""),
             404 => (Code::NotFound, "; check the address and what the token's user may use"),
             409 | 412 | 423 => (Code::Conflict, ""),
             413 | 507 => (Code::Limit, ""),
@@ -258,6 +274,17 @@ fn value<'a>(entry: &'a Element, name: &str) -> Option<&'a Element> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_in_the_clear_is_noticed() {
+        let at = |host: &str| {
+            let address = format!("{host}/_system/dav/team/");
+            WebDav::new(&address, "t", Duration::from_secs(1)).unwrap().is_exposed()
+        };
+        assert!(at("http://notes.example.org") && at("http://192.168.1.5:7717"));
+        assert!(!at("https://notes.example.org") && !at("http://127.0.0.1:7717"));
+        assert!(!at("http://localhost:7717"));
+    }
 
     #[test]
     fn an_address_names_a_vault() {

@@ -347,3 +347,23 @@ fn two_clients_write_at_once_and_nothing_is_lost() {
     assert_eq!(listing.matches(".md</").count(), 40, "{listing}");
     assert!(say(&home, &["vault", "rescan"]).contains("0 new, 0 changed, 0 gone"));
 }
+
+#[test]
+fn xml_that_is_nested_too_deep_is_refused_and_the_server_lives() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    assert!(dav.put("a.md", "# A\n").status < 300);
+    let deep = "<a>".repeat(20_000);
+    let entity = format!("<!DOCTYPE r [<!ENTITY e \"{}\">]><r>&e;&e;</r>", "<b>".repeat(10_000));
+    for body in [deep, entity] {
+        for method in ["PROPFIND", "PROPPATCH", "LOCK"] {
+            let answer = dav.send(method, "a.md", &[("Depth", "0")], body.as_bytes());
+            assert_eq!(answer.status, 400, "{method}: {}", answer.body);
+            assert!(answer.body.contains("nested too deep"), "{method}: {}", answer.body);
+        }
+    }
+    // A file may hold what it likes.
+    assert!(dav.put("deep.xml", &"<a>".repeat(20_000)).status < 300);
+    assert_eq!(dav.get("a.md").body, "# A\n");
+}

@@ -25,7 +25,10 @@ use super::{
     http::{Site, read_body},
     mcp::Link,
 };
-use crate::domain::{Error, VaultPath};
+use crate::{
+    domain::{Error, VaultPath},
+    post::xml,
+};
 
 pub(super) use credential::identify;
 pub(super) use locks::Locks;
@@ -74,13 +77,17 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
             let most = usize::try_from(app.config.hosted.file_bytes).unwrap_or(usize::MAX);
             (most, "hosted.file_bytes")
         }
-        _ => (MAX_BODY, "the body of a WebDAV request"),
+        _ => (MAX_BODY, BODY),
     };
     // Whole before anything is written: a connection that breaks changes nothing.
     let read = match read_body(&site, &link, body, most).await {
         Ok(read) => read,
         Err(response) => return response,
     };
+    // What is no file is XML, of which the crate builds a tree.
+    if most.1 == BODY && !xml::is_shallow(&read.bytes) {
+        return plain(StatusCode::BAD_REQUEST, "the XML of the request is nested too deep");
+    }
     let principal = link.rights.actor("webdav").who;
     let handler = DavHandler::<()>::builder()
         .strip_prefix(format!("{ROOT}{decoded}"))
@@ -100,6 +107,8 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
 
 /// Bytes of the body of a request that sends no file.
 const MAX_BODY: usize = 64 << 10;
+/// What such a body is called where it is too long.
+const BODY: &str = "the body of a WebDAV request";
 
 fn finished(response: Response, method: &Method, outcome: &Outcome, has_mtime: bool) -> Response {
     let mut response = outcome.explained(response, method);
