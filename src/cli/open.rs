@@ -59,7 +59,14 @@ impl Open {
             return Ok(());
         }
         match opened.kind {
-            Kind::Bookmark => show(&opened.url),
+            Kind::Bookmark if is_web(&opened.url) => show(&opened.url),
+            // A handler of another scheme may run what the address names.
+            Kind::Bookmark => {
+                out::say(&opened.url);
+                out::note(
+                    "This is no http or https address, so nothing was started. Open it yourself if you trust it.",
+                );
+            }
             kind => {
                 // Neither a file nor an address: what there is to see is its text.
                 out::note(format_args!("A {kind} is no file; this is its text."));
@@ -118,6 +125,11 @@ fn check(server: &str) -> Result<()> {
     }
 }
 
+/// Whether an address is one of the web. Imports keep addresses of every scheme.
+fn is_web(address: &str) -> bool {
+    url::Url::parse(address).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+}
+
 /// Opens a file in the person's editor.
 fn edit(file: &str) {
     launch(&config::editor(), file, "Set $VISUAL or $EDITOR to your editor.");
@@ -158,6 +170,15 @@ fn launch(program: &str, what: &str, advice: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_are_handed_over() {
+        assert!(is_web("https://example.org/a") && is_web("HTTP://example.org"));
+        for other in ["file:///etc/passwd", "smb://host/a", "--help", "javascript:1", "/bin/sh", ""]
+        {
+            assert!(!is_web(other), "{other}");
+        }
+    }
 
     #[test]
     fn every_address_can_be_opened_here() {

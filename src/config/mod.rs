@@ -87,6 +87,9 @@ pub struct Config {
     pub oauth: OAuth,
     /// `[toolsets]`.
     pub toolsets: Toolsets,
+    /// The file that these settings are from, where it holds a password or a token.
+    #[serde(skip)]
+    pub secret_file: Option<PathBuf>,
 }
 
 impl Default for Config {
@@ -115,6 +118,7 @@ impl Default for Config {
             limits: Limits::default(),
             oauth: OAuth::default(),
             toolsets: Toolsets::default(),
+            secret_file: None,
         }
     }
 }
@@ -168,6 +172,7 @@ impl Config {
             .doing(format_args!("read the config file `{}`", path.display()))?;
         let mut config = Self::parse(&text)
             .map_err(|error| Error::invalid_params(format!("`{}`: {error}", path.display())))?;
+        config.secret_file = config.has_secret().then(|| path.to_path_buf());
         let base = path.parent().unwrap_or(Path::new("."));
         // A path in the file is relative to the file, not to where the shell is; `~` is the home.
         let resolve = |path: &Path| base.join(expand_home(path));
@@ -193,6 +198,11 @@ impl Config {
             }
         }
         Ok(config)
+    }
+
+    /// Whether a password or a token is among the settings.
+    fn has_secret(&self) -> bool {
+        self.store.has_password() || self.remote.iter().any(|remote| !remote.token.is_empty())
     }
 
     /// Parses a config file without resolving its paths.

@@ -21,6 +21,14 @@ impl Default for Store {
     }
 }
 
+impl Store {
+    /// Whether the address contains a password.
+    pub fn has_password(&self) -> bool {
+        let user = self.url.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
+        user.is_some_and(|(user, _)| user.contains(':')) || self.url.contains("password=")
+    }
+}
+
 /// Without the address, which may contain a password.
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,6 +42,13 @@ impl fmt::Debug for Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_is_noticed() {
+        let has = |url: &str| Store { url: url.into(), ..Store::default() }.has_password();
+        assert!(has("postgres://nw:s3cret@h1,h2/db") && has("postgres://h/db?password=s3cret"));
+        assert!(!has("") && !has("postgres://nw@h:5432/db") && !has("postgres://h:5432/db"));
+    }
 
     #[test]
     fn the_password_is_not_shown() {

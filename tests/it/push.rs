@@ -144,3 +144,26 @@ fn a_watched_folder_is_followed() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn a_file_that_the_user_may_not_write_is_named_and_the_others_are_pushed() {
+    let home = hosted("team");
+    say(&home, &["user", "add", "ann"]);
+    say(&home, &["grant", "add", "ann", "--whole-vault", "team", "--write"]);
+    let out = say(&home, &["token", "create", "--user", "ann", "--scope", "read,write"]);
+    let secret = out.split_whitespace().last().unwrap();
+    let server = serve(&home);
+    let author = Author::new(&server, secret);
+    let root = author.home.path().join("notes");
+    for name in ["a.md", "b/b.md", "z.md"] {
+        std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+        put(&root.join(name), format!("# {name}\n"));
+    }
+    put(&root.join("method.md"), "---\nmcp_method: plan\n---\nPlan.\n");
+    let (status, out, err) = author.push(&root, &[]);
+    assert_eq!(status, 2, "{out} {err}");
+    assert!(out.starts_with("3 new,") && out.contains("1 failed"), "{out} {err}");
+    assert!(err.contains("failed: `method.md`") && err.contains("only the owner"), "{err}");
+    let (_, again, _) = author.push(&root, &[]);
+    assert!(again.starts_with("0 new,") && again.contains("3 unchanged"), "{again}");
+}

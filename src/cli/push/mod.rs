@@ -107,6 +107,12 @@ impl Push {
         })?;
         let data = Common { vaults: Vec::new(), ..common.clone() }.config()?.data;
         let server = WebDav::new(&self.to, token.trim(), TIME)?;
+        if server.is_exposed() {
+            out::note(format_args!(
+                "`{}` is not encrypted: whoever is on the way can read the token and the notes. Use an https address if it is outside your own network.",
+                server.address()
+            ));
+        }
         let interrupt = Interrupt::listen()?;
         let file = state::file(&data, server.address(), &root);
         let mut state = State::read(&file)?;
@@ -286,7 +292,11 @@ fn push_all(
         state.files.remove(&path);
     }
     for folder in &plan.folders {
-        server.make_folder(folder)?;
+        match server.make_folder(folder) {
+            // Each of its files is then refused, and named.
+            Err(error) if error.code == Code::InvalidParams => {}
+            made => made?,
+        }
     }
     let total = plan.steps.len() as u64;
     let next = AtomicUsize::new(0);

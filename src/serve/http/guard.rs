@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::Response,
 };
@@ -114,7 +114,20 @@ pub async fn check(State(site): State<Site>, request: Request, next: Next) -> Re
             );
         }
     }
-    next.run(request).await
+    closed(next.run(request).await)
+}
+
+/// The answer, for our own pages alone: no other site can show it as a picture, load it as a script
+/// or guess what it is.
+fn closed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
 }
 
 #[cfg(test)]
