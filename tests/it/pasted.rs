@@ -33,13 +33,19 @@ pub fn blocks(text: &str) -> Vec<Block> {
     let mut before = "";
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
-        if let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) {
-            let inside = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```");
-            let text: String = inside.map(|line| format!("{line}\n")).collect();
+        let fence = line.trim_start().strip_prefix("```");
+        if let Some(info) = fence.filter(|info| !info.is_empty()) {
+            let inside =
+                lines.by_ref().map(|(_, line)| line).take_while(|line| line.trim() != "```");
+            let indent = line.len() - line.trim_start().len();
+            let unindented = |line: &str| format!("{}\n", line.get(indent..).unwrap_or_default());
+            let text: String = inside.map(unindented).collect();
             let (language, rest) = info.split_once(' ').unwrap_or((info, ""));
             let in_info = rest.strip_prefix("norun=\"").and_then(|rest| rest.strip_suffix('"'));
-            let above =
-                before.strip_prefix("<!-- not run: ").and_then(|rest| rest.strip_suffix(" -->"));
+            let above = before
+                .trim()
+                .strip_prefix("<!-- not run: ")
+                .and_then(|rest| rest.strip_suffix(" -->"));
             if matches!(language, "sh" | "console") {
                 blocks.push(Block {
                     line: number + 1,
