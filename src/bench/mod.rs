@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+pub use self::load::Load;
 use self::report::Report;
 use crate::{
     app::App,
@@ -44,8 +45,8 @@ pub struct Plan {
     pub prompts: Option<u64>,
     /// Whether to measure the embedded model.
     pub embed: bool,
-    /// Seconds of load by 200 HTTP clients.
-    pub load: Option<u64>,
+    /// Many HTTP clients at once.
+    pub load: Option<Load>,
     /// Whether to measure what a token and a sign-in cost.
     pub tokens: bool,
     /// Whether to measure what a price adds to a call.
@@ -84,8 +85,8 @@ impl Plan {
         if self.embed {
             reports.push(embedding::run(self.seed, progress)?);
         }
-        if let Some(seconds) = self.load {
-            reports.push(load::run(seconds, self.seed, progress, &self.throwaway()?)?);
+        if let Some(load) = self.load {
+            reports.push(load::run(load, self.seed, progress, &self.throwaway()?)?);
         }
         if self.tokens {
             reports.push(tokens::run(progress, &self.throwaway()?)?);

@@ -29,17 +29,29 @@ struct Row {
 pub struct Report {
     title: String,
     rows: Vec<Row>,
+    errors: u64,
 }
 
 impl Report {
     /// A report without rows.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), rows: Vec::new() }
+        Self { title: title.into(), rows: Vec::new(), errors: 0 }
     }
 
     /// Adds a figure with its unit and goal.
     pub fn add(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
         self.rows.push(Row { what: what.into(), value: Some(value), unit, goal });
+    }
+
+    /// Adds errors of one kind, which make the bench fail.
+    pub fn error(&mut self, kind: impl Into<String>, count: u64) {
+        self.errors += count;
+        self.add(format!("error: {}", kind.into()), count as f64, "calls", Goal::Below(1.0));
+    }
+
+    /// How many errors there were.
+    pub fn errors(&self) -> u64 {
+        self.errors
     }
 
     /// A figure that this system may not report.

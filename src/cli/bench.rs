@@ -1,12 +1,15 @@
 //! `notewell bench`: measures speed on this machine.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 
-use super::{Common, bar::Bar, out};
+use super::{Common, bar::Bar, out, serve::raise_file_limit};
 use crate::{
-    bench::{Plan, report},
+    bench::{
+        Load, Plan,
+        report::{self, Report},
+    },
     domain::Result,
     telemetry::{self, Form},
 };
@@ -28,9 +31,19 @@ pub struct Bench {
     /// The embedded model
     #[arg(long)]
     embed: bool,
-    /// 200 HTTP clients at once for this many seconds: response times, and memory afterwards
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "300")]
-    load: Option<u64>,
+    /// Many HTTP clients at once: response times, errors and limits by kind, memory (exit code 1:
+    /// there were errors)
+    #[arg(long)]
+    load: bool,
+    /// How long --load lasts
+    #[arg(long, value_name = "N", requires = "load", default_value = "5", value_parser = minutes)]
+    minutes: f64,
+    /// Clients of --load that search, read, list and write
+    #[arg(long, value_name = "N", requires = "load", default_value_t = 200)]
+    clients: usize,
+    /// Event streams of --load that stay open
+    #[arg(long, value_name = "N", requires = "load", default_value_t = 2000)]
+    idle: usize,
     /// Requests with a token beside requests without one, and signing in
     #[arg(long)]
     tokens: bool,
@@ -52,7 +65,9 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn run(self, common: &Common) -> Result<()> {
+    pub fn run(self, common: &Common) -> Result<ExitCode> {
+        // Every client of --load is an open file.
+        raise_file_limit();
         telemetry::start_logs("warn", Form::Human);
         let bar = Bar::new();
         let plan = Plan {
@@ -61,7 +76,11 @@ impl Bench {
             cards: self.cards,
             prompts: self.prompts,
             embed: self.embed,
-            load: self.load,
+            load: self.load.then_some(Load {
+                minutes: self.minutes,
+                clients: self.clients,
+                idle: self.idle,
+            }),
             tokens: self.tokens,
             market: self.market,
             seed: self.seed,
@@ -75,6 +94,14 @@ impl Bench {
             true => out::say(format_args!("{:#}", report::json(&reports))),
             false => out::say(report::text(&reports)),
         }
-        Ok(())
+        let errors: u64 = reports.iter().map(Report::errors).sum();
+        Ok(if errors > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+}
+
+fn minutes(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(minutes) if minutes > 0.0 && minutes <= 10_000.0 => Ok(minutes),
+        _ => Err("a number of minutes above 0, such as `10` or `0.5`".to_owned()),
     }
 }

@@ -95,7 +95,7 @@ fn say_setup_code(app: &App, address: SocketAddr) {
     ));
 }
 
-fn parse_listen(text: &str) -> std::result::Result<SocketAddr, String> {
+pub fn parse_listen(text: &str) -> std::result::Result<SocketAddr, String> {
     listen_address(text).map_err(|error| error.message)
 }
 
@@ -116,7 +116,7 @@ fn stop_within(app: Arc<App>, time: Duration) {
 }
 
 /// Allows as many open files as the system lets this process have: every connection is one.
-fn raise_file_limit() {
+pub fn raise_file_limit() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
