@@ -30,6 +30,7 @@ pub mod rendering;
 mod rerank;
 pub mod resources;
 pub mod rights;
+pub mod self_check;
 mod shared_vectors;
 pub mod skills;
 mod sources;

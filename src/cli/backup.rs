@@ -43,8 +43,12 @@ pub struct Restore {
 
 impl Common {
     /// The config file that the settings come from, whether or not it exists.
-    fn config_file(&self) -> Option<PathBuf> {
-        self.config.clone().or_else(config::named_file).or_else(config::default_file)
+    pub(super) fn config_file(&self) -> Option<PathBuf> {
+        self.config
+            .as_deref()
+            .map(config::expand_home)
+            .or_else(config::named_file)
+            .or_else(config::default_file)
     }
 }
 

@@ -35,7 +35,9 @@ mod read;
 mod remote;
 mod results;
 mod search;
+mod self_command;
 mod serve;
+mod service;
 mod serving;
 mod skill;
 mod status;
@@ -172,6 +174,11 @@ enum Command {
     Remote(remote::Remote),
     /// Print the set-up of a client, or write it into the client's file
     Client(client::Client),
+    /// Run the server whenever you are logged in
+    Service(service::Service),
+    /// Say which version this is, where its data is, and whether the two fit
+    #[command(name = "self")]
+    SelfCommand(self_command::SelfCommand),
     /// Measure how well search finds what people judged relevant
     Eval(eval::Eval),
     /// Measure how fast it is on this machine
@@ -224,6 +231,8 @@ pub fn main() -> ExitCode {
         Command::Market(command) => exit(command.run(&cli.common)),
         Command::Remote(command) => exit(command.run(&cli.common)),
         Command::Client(command) => exit(command.run(&cli.common)),
+        Command::Service(command) => exit(command.run(&cli.common)),
+        Command::SelfCommand(command) => exit(command.run(&cli.common)),
         Command::Completions(command) => exit(command.run()),
         Command::Man(command) => exit(command.run()),
     }

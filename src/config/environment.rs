@@ -86,6 +86,11 @@ pub fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf())
 }
 
+/// The folder of the user's settings, where systemd looks for units.
+pub fn settings_folder() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|dirs| dirs.config_dir().to_path_buf())
+}
+
 /// The path with a leading `~` replaced by the user's home. A shell does that only where the `~` is
 /// not quoted, and nobody does it in a config file.
 pub fn expand_home(path: &Path) -> PathBuf {

@@ -2,12 +2,12 @@
 //! own; looking changes nothing.
 
 mod canonical;
-mod files;
+pub(super) mod files;
 mod index;
 mod journal;
 mod links;
 mod market;
-mod permissions;
+pub(super) mod permissions;
 pub mod public;
 mod vaults;
 
@@ -46,8 +46,9 @@ impl App {
     /// Returns every finding, problems before notes.
     pub fn doctor(&self) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        findings.extend(self.check_disk());
-        self.check_permissions(&mut findings)?;
+        findings.extend(files::room(&self.config.data));
+        findings.extend(permissions::open_to_others(&self.config)?);
+        findings.extend(permissions::open_secret(&self.config));
         self.check_vaults(&mut findings)?;
         self.check_pages(&mut findings)?;
         self.check_links(&mut findings)?;

@@ -3,31 +3,32 @@
 use std::path::Path;
 
 use super::Finding;
-use crate::{app::App, domain::Result, store::private};
+use crate::{config::Config, domain::Result, store::private};
 
-impl App {
-    /// What other users may read. Opening the library has closed what this account owns.
-    pub(super) fn check_permissions(&self, findings: &mut Vec<Finding>) -> Result<()> {
-        for path in private::open_to_others(&self.config.data)? {
-            findings.push(Finding::wrong(
-                format!("other users of this machine may read or change `{}`", path.display()),
-                format!(
-                    "run `chmod go-rwx {0}` as the user who owns it, or name a folder of your own with `--data DIR`",
-                    path.display()
-                ),
-            ));
-        }
-        if let Some(file) = self.config.secret_file.as_ref().filter(|file| is_open_to_all(file)) {
-            findings.push(Finding::wrong(
-                format!(
-                    "every user of this machine may read or change `{}`, which holds a password or a token",
-                    file.display()
-                ),
-                format!("run `chmod o-rwx {}`", file.display()),
-            ));
-        }
-        Ok(())
-    }
+/// What other users may read. Opening the library has closed what this account owns.
+pub fn open_to_others(config: &Config) -> Result<Vec<Finding>> {
+    let finding = |path: &Path| {
+        let shown = path.display();
+        Finding::wrong(
+            format!("other users of this machine may read or change `{shown}`"),
+            format!(
+                "run `chmod go-rwx {shown}` as the user who owns it, or name a folder of your own with `--data DIR`"
+            ),
+        )
+    };
+    Ok(private::open_to_others(&config.data)?.iter().map(|path| finding(path)).collect())
+}
+
+/// The config file, where it holds a secret that everybody may read.
+pub fn open_secret(config: &Config) -> Option<Finding> {
+    let file = config.secret_file.as_ref().filter(|file| is_open_to_all(file))?;
+    let shown = file.display();
+    Some(Finding::wrong(
+        format!(
+            "every user of this machine may read or change `{shown}`, which holds a password or a token"
+        ),
+        format!("run `chmod o-rwx {shown}`"),
+    ))
 }
 
 /// Whether users outside the group of a file may read or write it. A file that a group shares is how

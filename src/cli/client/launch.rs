@@ -1,4 +1,4 @@
-//! How a client starts this very binary on this very library.
+//! How a client or a supervisor starts this very binary on this very library.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// This binary with the flags and the environment of this command.
-    pub fn new(common: &Common) -> Result<Self> {
+    /// A subcommand of this binary with the flags and the environment of this command.
+    pub fn new(subcommand: &str, common: &Common) -> Result<Self> {
         let program = std::env::current_exe().doing("find this program's own path")?;
-        let mut arguments = vec!["mcp".to_owned()];
+        let mut arguments = vec![subcommand.to_owned()];
         let mut environment = Map::new();
         for (name, path) in config::library_environment() {
             let replaced = match name {
@@ -49,7 +49,7 @@ impl Launch {
             let path = add("--vault", path);
             if !path.is_dir() {
                 return Err(Error::invalid_params(format!(
-                    "there is no folder `{}`; the client could not start with this vault",
+                    "there is no folder `{}`; it would not start with this vault",
                     path.display()
                 )));
             }

@@ -11,12 +11,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub use self::place::Name;
 use self::{
     file::{Edited, Format},
-    launch::Launch,
     place::Place,
 };
+pub use self::{launch::Launch, place::Name};
 use super::{Common, out};
 use crate::{
     config,
@@ -57,7 +56,7 @@ impl Client {
             report(&place, &edited, "is not set up in", "was not set up in");
             return Ok(());
         }
-        let server = self.name.entry(&Launch::new(common)?);
+        let server = self.name.entry(&Launch::new("mcp", common)?);
         if self.write {
             let edited = file::set(file, *format, keys, &server)?;
             report(&place, &edited, "is set up in", "was set up already in");

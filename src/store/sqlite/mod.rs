@@ -22,6 +22,7 @@ mod tasks;
 mod tokens;
 mod usage;
 mod users;
+mod version;
 
 use std::{
     path::{Path, PathBuf},
@@ -33,6 +34,7 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 pub use backup::{Snapshot, check_version, set_wal, settle};
 pub use fault::quick_check;
 pub use mirror::{OF_ITEMS, WHOLE};
+pub use version::{SchemaVersion, newest_schema, schema_version};
 
 use crate::domain::{Pid, Result};
 

@@ -11,7 +11,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::{DATABASE, MIGRATIONS, fault};
+use super::{DATABASE, MIGRATIONS, fault, version};
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a connection waits for another one before it reports `database is locked`.
@@ -76,14 +76,16 @@ fn try_connect(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Brings the schema up to date. A newer version's file is refused before anything is written.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    let version = schema_version(connection).doing("read the database's version")?;
+    let found = schema_version(connection).doing("read the database's version")?;
     let newest = MIGRATIONS.len();
-    if version == newest {
+    if found == newest {
         return Ok(());
     }
-    if version > newest {
+    if found > newest {
+        let writer = version::written_by(path, u32::try_from(found).unwrap_or(u32::MAX));
+        let writer = writer.map_or(String::new(), |version| format!(", {version}"));
         return Err(Error::invalid_request(format!(
-            "`{}` was written by a newer Notewell (schema {version}, this one knows {newest}); update Notewell, or point `--data` at another directory. Nothing was changed",
+            "`{}` was written by a newer Notewell{writer} (schema {found}, this one knows {newest}); update Notewell, or point `--data` at another directory. Nothing was changed",
             path.display()
         )));
     }
@@ -99,7 +101,9 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.commit()
         })
-        .doing(format_args!("bring `{}` up to date", path.display()))
+        .doing(format_args!("bring `{}` up to date", path.display()))?;
+    version::sign(path);
+    Ok(())
 }
 
 fn schema_version(connection: &Connection) -> rusqlite::Result<usize> {

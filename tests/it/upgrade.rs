@@ -1,0 +1,189 @@
+//! Data that earlier versions wrote. `scripts/make-data-fixture` makes a folder for each release.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::support::{notewell, only_sqlite};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/data");
+const MIGRATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite");
+
+fn sorted(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// A copy of what a release wrote, with the program of today on it.
+struct Old(tempfile::TempDir);
+
+impl Old {
+    fn new(fixture: &Path) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        copy(fixture, dir.path());
+        let old = Self(dir);
+        let root = old.path().join("vault").canonicalize().unwrap();
+        let change = "UPDATE vaults SET root = ?1 WHERE root = '/fixture/vault'";
+        assert_eq!(old.database().execute(change, [root.to_str().unwrap()]).unwrap(), 1);
+        old
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn database(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path().join("data/notewell.db")).unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = notewell();
+        command.arg("--config").arg(self.path().join("notewell.toml"));
+        command.arg("--data").arg(self.path().join("data")).args(arguments);
+        command.env("HOME", self.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// What a command prints, whatever its exit status.
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().unwrap();
+        let (out, err) = (output.stdout, output.stderr);
+        format!("{}{}", String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    }
+}
+
+#[test]
+fn every_release_has_a_fixture() {
+    let changelog = concat!(env!("CARGO_MANIFEST_DIR"), "/CHANGELOG.md");
+    let changelog = std::fs::read_to_string(changelog).unwrap();
+    let headings = changelog.lines().filter_map(|line| line.strip_prefix("## "));
+    let released = headings.filter(|heading| !heading.contains("unreleased"));
+    for heading in released {
+        let version = heading.split_whitespace().next().unwrap();
+        let fixture = Path::new(FIXTURES).join(format!("v{version}"));
+        assert!(
+            fixture.is_dir(),
+            "{version} is released and has no fixture: run `scripts/make-data-fixture` with its program"
+        );
+    }
+    assert!(!sorted(FIXTURES).is_empty());
+}
+
+#[test]
+fn what_a_release_wrote_is_all_there() {
+    if only_sqlite("the fixtures are data directories") {
+        return;
+    }
+    for fixture in sorted(FIXTURES) {
+        let old = Old::new(&fixture);
+        let expected: &[(&[&str], &[&str])] = &[
+            (&["self", "check"], &["notewell.db: schema"]),
+            (&["vault", "list"], &["notes\t", "team\thosted:team"]),
+            (&["read", "notes/garden/Roses.md"], &["late frost", "Water them in the morning."]),
+            (&["read", "notes/Чай.md"], &["70 градусах"]),
+            (&["read", "team/Plan.md"], &["The plan of the team."]),
+            (&["card", "list"], &["Shopping", "Packing\tpinned"]),
+            (&["prompt", "show", "summary"], &["Sum up {{text}} in three sentences."]),
+            (&["bookmark", "list"], &["https://example.org/tea", "https://example.org/pruning"]),
+            (&["user", "list"], &["ann\treader\tAnn Lee\tpassword"]),
+            (&["grant", "list"], &["ann\tread the label `garden`"]),
+            (&["token", "list"], &["owner\tlaptop\tvalid", "ann: read\tphone\tvalid"]),
+            (&["market", "balance"], &["user:1 (ann)\t5.00\tUSD"]),
+            (
+                &["history"],
+                &["edit_page", "import", "add_bookmark", "create_prompt", "create_note"],
+            ),
+            (&["audit"], &["market_credit\tann", "user_add\tann"]),
+            (&["search", "剪定"], &["薔薇"]),
+            (&["search", "green tea"], &["Shopping", "example.org/tea"]),
+            (&["doctor"], &["Nothing is wrong.", "the books balance over 1 entry"]),
+        ];
+        for (command, texts) in expected {
+            let printed = old.prints(command);
+            for text in *texts {
+                assert!(printed.contains(text), "{fixture:?}, {command:?}: no `{text}`: {printed}");
+            }
+        }
+        // The history still has the way back.
+        old.prints(&["undo"]);
+        let roses = old.prints(&["read", "notes/garden/Roses.md"]);
+        assert!(roses.contains("late frost") && !roses.contains("morning"), "{roses}");
+    }
+}
+
+/// The statements that make up a schema.
+fn schema(database: &rusqlite::Connection) -> BTreeMap<String, String> {
+    let select = "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master";
+    let mut statement = database.prepare(select).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_earlier_schema_becomes_the_newest() {
+    let migrations: Vec<String> =
+        sorted(MIGRATIONS).iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    assert!(migrations.len() >= 13);
+    let open = |folder: &Path| {
+        drop(notewell::store::sqlite::Sqlite::open(&folder.join("notewell.db")).unwrap());
+        rusqlite::Connection::open(folder.join("notewell.db")).unwrap()
+    };
+    let fresh = tempfile::tempdir().unwrap();
+    let newest = schema(&open(fresh.path()));
+    for count in 1..migrations.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = rusqlite::Connection::open(folder.path().join("notewell.db")).unwrap();
+        for migration in &migrations[..count] {
+            old.execute_batch(migration).unwrap();
+        }
+        old.pragma_update(None, "user_version", count as i64).unwrap();
+        let note = "INSERT INTO vaults (name, root) VALUES ('notes', '/somewhere')";
+        old.execute(note, []).unwrap();
+        drop(old);
+        let opened = open(folder.path());
+        let version: i64 = opened.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        assert_eq!(version as usize, migrations.len(), "from schema {count}");
+        assert_eq!(schema(&opened), newest, "from schema {count}");
+        let root: String = opened
+            .query_row("SELECT root FROM vaults WHERE name = 'notes'", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(root, "/somewhere", "from schema {count}");
+    }
+}
+
+#[test]
+fn an_older_program_refuses_newer_data_and_changes_nothing() {
+    if only_sqlite("the fixtures are data directories") {
+        return;
+    }
+    let fixture = sorted(FIXTURES).pop().unwrap();
+    let old = Old::new(&fixture);
+    // As a running program leaves it, with a write-ahead log.
+    old.prints(&["status"]);
+    std::fs::remove_file(old.path().join("data/written-by")).ok();
+    old.database().pragma_update(None, "user_version", 1_000).unwrap();
+    let file = old.path().join("data/notewell.db");
+    let before = std::fs::read(&file).unwrap();
+    let output = old.command(&["search", "tea"]).output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("written by a newer Notewell (schema 1000"), "{err}");
+    assert!(err.contains("update Notewell") && err.contains("Nothing was changed"), "{err}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
