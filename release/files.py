@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Trial runs compress weakly: `release/build --quick`.
+# Trial runs hardly compress: `release/build --quick`.
 QUICK = os.environ.get("RELEASE_QUICK") == "1"
 
 
@@ -88,7 +88,7 @@ def files_and_folders(contents, prefix=""):
 
 def pack(data):
     """gzip without a name or a time."""
-    return gzip.compress(data, 1 if QUICK else 9, mtime=0)
+    return gzip.compress(data, 0 if QUICK else 9, mtime=0)
 
 
 def squeeze(data):

@@ -69,7 +69,7 @@ def main():
     # A zip has times from 1980 on, without a zone.
     date = time.gmtime(max(epoch(), 315532800))[:6]
     file = Path(out) / f"notewell-{setting('VERSION')}-{target}.mcpb"
-    level = 1 if QUICK else 9
+    level = 0 if QUICK else 9
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for name in sorted(contents):
             data, mode = contents[name]

@@ -1,10 +1,11 @@
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 
 use super::{Common, asked_to_end, runtime};
 use crate::{
     app::App,
+    config::Config,
     domain::{Result, Toolsets},
     serve::mcp::stdio,
     telemetry::{self, Form},
@@ -15,11 +16,16 @@ pub struct Mcp {
     /// Offer only these tools: vault, cards, bookmarks, prompts, market
     #[arg(long, value_name = "LIST")]
     toolsets: Option<String>,
+    /// Folders of Markdown notes, beside those of --vault
+    #[arg(value_name = "DIR")]
+    folders: Vec<PathBuf>,
 }
 
 impl Mcp {
     pub fn run(self, common: &Common) -> Result<()> {
-        let config = common.config()?;
+        let mut flags = common.flags();
+        flags.vaults.extend(self.folders);
+        let config = Config::load(&flags)?;
         telemetry::start_logs(&config.log, Form::Json);
         let toolsets = match &self.toolsets {
             Some(list) => Toolsets::parse(list)?,

@@ -18,6 +18,7 @@ mod editor;
 mod eval;
 mod export;
 mod grant;
+mod health;
 mod history;
 mod import;
 mod index;

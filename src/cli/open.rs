@@ -101,7 +101,7 @@ fn open_pages(config: &Config) -> Result<()> {
 }
 
 /// An address that a browser on this machine can open.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
+pub fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
             SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 
-use super::{Common, asked_to_end, client, out, runtime, serving::Serving};
+use super::{Common, asked_to_end, client, health, out, runtime, serving::Serving};
 use crate::{
     app::App,
     config::{Config, Flags, listen_address},
@@ -27,10 +27,16 @@ pub struct Serve {
     /// Try it: serve the example vault from a throwaway data directory
     #[arg(long)]
     demo: bool,
+    /// Ask the server that runs on this library whether it is ready, and end
+    #[arg(long, conflicts_with_all = ["allowed_hosts", "demo"])]
+    health: bool,
 }
 
 impl Serve {
     pub fn run(self, common: &Common) -> Result<()> {
+        if self.health {
+            return health::ask(&Config::load(&Flags { listen: self.listen, ..common.flags() })?);
+        }
         // Kept until the server ends, and removed with everything in it.
         let throwaway = match self.demo {
             true => Some(tempfile::tempdir().doing("make a throwaway data directory")?),

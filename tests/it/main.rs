@@ -72,6 +72,8 @@ mod oauth_attacks;
 mod opening;
 mod oss;
 mod pasted;
+#[cfg(unix)]
+mod packages;
 mod paying;
 mod places;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,33 @@
+//! `notewell serve --health`: the health check of containers and supervisors, where there is no curl.
+
+use std::time::Duration;
+
+use super::{open::reachable, out, serving};
+use crate::{
+    config::Config,
+    domain::{Error, Result},
+    post::probe::Probe,
+};
+
+/// The server itself answers within five seconds, or says that it cannot.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Prints what `/readyz` of the running server answers. An error unless it is ready.
+pub fn ask(config: &Config) -> Result<()> {
+    let address = serving::address(&config.data).unwrap_or(config.server.listen);
+    let server = format!("http://{}", reachable(address));
+    match Probe::new(PATIENCE, false).get(&format!("{server}/readyz"), &[]) {
+        Ok(answer) if answer.status == 200 => {
+            out::say(answer.body.trim_end());
+            Ok(())
+        }
+        Ok(answer) => Err(Error::outside(format!(
+            "the server at `{server}` is not ready (status {}): {}",
+            answer.status,
+            answer.body.lines().next().unwrap_or_default()
+        ))),
+        Err(_) => Err(Error::outside(format!(
+            "no server answers at `{server}`; start one with `notewell serve`"
+        ))),
+    }
+}
