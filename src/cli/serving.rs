@@ -20,6 +20,7 @@ impl Serving {
     /// Writes the address down. A server without the file serves as well.
     pub fn announce(data: &Path, address: SocketAddr) -> Self {
         let serving = Self { file: data.join(FILE), text: address.to_string() };
+        vault::remove_abandoned(data);
         if let Err(error) = vault::write::replace(&serving.file, serving.text.as_bytes()) {
             tracing::warn!(%error, "`notewell open` will not find this server by itself");
         }

@@ -150,6 +150,12 @@ impl Error {
         ))
     }
 
+    /// What failed, without the words that nothing was changed: for a failure after something was.
+    pub fn reason(&self) -> &str {
+        let reason = self.message.split("nothing was changed").next().unwrap_or_default();
+        reason.trim_end_matches([' ', ':', ';', ','])
+    }
+
     /// A fault here. The caller gets an id, the log the cause.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
@@ -250,6 +256,7 @@ mod tests {
         let full = fail(std::io::ErrorKind::StorageFull);
         assert_eq!((full.code, full.code.json_rpc()), (Code::Storage, -32603));
         assert!(full.message.starts_with("disk full: nothing was changed"), "{full}");
+        assert_eq!(full.reason(), "disk full");
         assert_eq!(fail(std::io::ErrorKind::PermissionDenied).code, Code::Internal);
     }
 }

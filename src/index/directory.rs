@@ -15,6 +15,7 @@ use std::{
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use tantivy::directory::{
@@ -26,6 +27,10 @@ use tantivy::directory::{
 use super::seal;
 
 const MARK: &str = "boot";
+/// What the names of files start with that take the place of another.
+const TEMPORARY: &str = ".tmp";
+/// The age at which such a file belongs to nobody.
+const LEFT_BEHIND: Duration = Duration::from_secs(60);
 
 /// A memory-mapped folder whose writes reach the disk when [`LazyDirectory::flush`] is called.
 #[derive(Clone)]
@@ -84,6 +89,19 @@ impl LazyDirectory {
         }
     }
 
+    /// Removes what processes that were killed left while they replaced a file. One that is young
+    /// may be in use.
+    pub(super) fn sweep(&self) {
+        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        for entry in entries.flatten() {
+            let age = entry.metadata().and_then(|metadata| metadata.modified());
+            let age = age.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+            if age > LEFT_BEHIND && entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Takes the reason why the last write failed, if one did.
     pub(super) fn take_failure(&self) -> Option<io::ErrorKind> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -107,9 +125,13 @@ pub(super) fn boot_id() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
+fn create(file: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(file)
+}
+
 /// Replaces a small file in one step, without a flush.
 pub(super) fn replace(root: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::Builder::new().tempfile_in(root)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(root)?;
     file.write_all(content)?;
     file.persist(root.join(path))?;
     Ok(())
@@ -159,12 +181,17 @@ impl Directory for LazyDirectory {
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        let file = self
-            .noting(OpenOptions::new().write(true).create_new(true).open(self.root.join(path)))
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
-                _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
-            })?;
+        let file = self.root.join(path);
+        let mut opened = create(&file);
+        // A writer that was killed left it before its commit, and the next writer comes to the same
+        // number. Tantivy makes a file once, so no commit names this one.
+        if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            opened = fs::remove_file(&file).and_then(|()| create(&file));
+        }
+        let file = self.noting(opened).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
+            _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
+        })?;
         let file = LazyFile { file, path: path.to_owned(), directory: self.clone() };
         Ok(BufWriter::new(Box::new(file)))
     }
@@ -208,5 +235,27 @@ mod tests {
         directory.flush().unwrap();
         assert!(!LazyDirectory::is_doubtful(folder.path()));
         assert_eq!(directory.atomic_read(Path::new("meta.json")).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = LazyDirectory::open(folder.path()).unwrap();
+        let name = Path::new("0a.32.del");
+        for text in ["half", "whole"] {
+            let mut file = directory.open_write(name).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            file.terminate().unwrap();
+        }
+        assert_eq!(fs::read(folder.path().join(name)).unwrap(), b"whole");
+        let (young, old) = (folder.path().join(".tmpyoung"), folder.path().join(".tmpold"));
+        for path in [&young, &old] {
+            drop(create(path).unwrap());
+        }
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3_600);
+        OpenOptions::new().write(true).open(&old).unwrap().set_modified(hour).unwrap();
+        directory.sweep();
+        assert!(young.exists() && !old.exists());
+        assert!(folder.path().join(name).exists());
     }
 }

@@ -99,6 +99,7 @@ impl Generation {
 
     /// A writer. The caller holds the lease.
     pub(super) fn writer(&self) -> Result<IndexWriter> {
+        self.directory.sweep();
         self.directory.mark().doing("mark the index as being written")?;
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)

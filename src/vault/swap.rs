@@ -9,12 +9,16 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 use tempfile::TempPath;
 
 use super::{walk::TEMPORARY, write::sync_folder};
 use crate::domain::{Error, Result, error::Doing};
+
+/// How long a file in the making may rest before it counts as left behind.
+const ABANDONED: Duration = Duration::from_secs(600);
 
 /// One file that is about to change.
 pub struct Staged {
@@ -109,6 +113,33 @@ pub fn remove_staged(files: impl IntoIterator<Item = PathBuf>, change: i64) {
             if entry.file_name().to_string_lossy().starts_with(&prefix) {
                 let _ = fs::remove_file(entry.path());
             }
+        }
+    }
+}
+
+/// Whether a file in the making has not changed for so long that nobody is at work on it. Its time
+/// of change does not count: after a commit it is the file that was replaced.
+pub fn is_abandoned(path: &Path) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
+    #[cfg(unix)]
+    let touched = {
+        use std::os::unix::fs::MetadataExt;
+        let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
+        Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+    };
+    #[cfg(not(unix))]
+    let touched = metadata.created().ok();
+    let age = touched.and_then(|touched| touched.elapsed().ok());
+    age.is_some_and(|age| age > ABANDONED)
+}
+
+/// Removes the files in the making of a folder on which nobody is at work.
+pub fn remove_abandoned(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+        if ours && is_abandoned(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }
@@ -326,7 +357,12 @@ mod tests {
         put(&file, "1");
         put(&folder.path().join(".notewell-7-x.tmp"), "");
         put(&folder.path().join(".notewell-70-x.tmp"), "");
+        let staged = folder.path().join(".notewell-7-x.tmp");
+        assert!(!is_abandoned(&staged), "it was just written");
+        fs::File::open(&staged).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(!is_abandoned(&staged), "the time of its content does not count");
         remove_staged([file], 7);
+        assert!(!is_abandoned(&staged), "it is gone");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 }

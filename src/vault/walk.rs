@@ -43,6 +43,8 @@ pub struct Walk {
     pub files: Vec<Found>,
     /// By path.
     pub skipped: Vec<Skipped>,
+    /// Files in the making: of somebody who writes now, or who was killed.
+    pub unfinished: Vec<PathBuf>,
 }
 
 /// What part of a vault to list.
@@ -134,6 +136,10 @@ impl Walk {
                 skip(Reason::SymbolicLink);
             }
             return;
+        }
+        let name = entry.file_name().to_string_lossy();
+        if kind.is_file() && name.starts_with(TEMPORARY) && name.ends_with(".tmp") {
+            self.unfinished.push(path.to_owned());
         }
         if !is_note(path) || kind.is_dir() {
             return;

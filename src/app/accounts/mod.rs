@@ -100,8 +100,9 @@ impl App {
         match (changed, recorded) {
             (Ok(value), Ok(())) => Ok(value),
             (Ok(_), Err(mut error)) => {
+                let why = error.reason();
                 error.message =
-                    format!("the change was made, but not recorded in the audit log: {error}");
+                    format!("the change was made, but not recorded in the audit log: {why}");
                 Err(error)
             }
             (Err(error), recorded) => {

@@ -55,7 +55,7 @@ impl App {
                 change.id = None;
                 return Err(error);
             }
-            Err(Failure::Unsettled(error)) => return Err(error),
+            Err(Failure::Unsettled(error)) => return Err(unsettled(error)),
         }
         let unnumbered = revisions.iter().any(|revision| revision.pid.is_none());
         if let Err(error) = self.record_pages(revisions) {
@@ -63,9 +63,10 @@ impl App {
             tracing::warn!(error = ?error, "written notes wait to be recorded");
         }
         match unnumbered && revisions.iter().any(|revision| revision.pid.is_some()) {
-            true => drop(journal.finish_as(begun, revisions)?),
-            false => journal.finish(begun)?,
+            true => journal.finish_as(begun, revisions).map(drop),
+            false => journal.finish(begun),
         }
+        .map_err(unsettled)?;
         self.wake_index();
         Ok(begun.id)
     }
@@ -168,6 +169,15 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// A failure after files were changed: the next write completes the change or takes it back.
+fn unsettled(error: Error) -> Error {
+    let why = error.reason();
+    Error::storage(format!(
+        "files are changed, but the change could not be finished: {why}. It is completed or taken back before the next one; read the notes before you repeat it"
+    ))
+    .with_source(error)
 }
 
 /// A file that was just written, without reading it again. `None` when it is no text.

@@ -59,6 +59,7 @@ impl Sources {
     ) -> Result<Synced> {
         let pages = &self.store.pages;
         let walk = self.list(row, &self.scope(row)?)?;
+        self.remove_abandoned(&walk.unfinished);
         let known = pages.of_vault(&row.name)?;
         let hidden = walk.skipped.iter().any(|skipped| skipped.reason.is_unreadable());
         // A hosted vault cannot be away: what it does not list is gone.
@@ -111,6 +112,21 @@ impl Sources {
         let (synced, skipped) = self.settle(look, &Silent)?;
         pages.set_skipped(&row.name, Some(&named), &skipped)?;
         Ok(synced)
+    }
+
+    /// Removes what writers left who were killed. Under the turn nobody of this library writes, and
+    /// what is old is no other library's work.
+    fn remove_abandoned(&self, unfinished: &[PathBuf]) {
+        let mut abandoned = unfinished.iter().filter(|path| vault::is_abandoned(path)).peekable();
+        if abandoned.peek().is_none() {
+            return;
+        }
+        let Ok(Some(_turn)) = self.store.revisions.try_turn() else { return };
+        for path in abandoned {
+            if let Err(error) = std::fs::remove_file(path) {
+                tracing::warn!(%error, "a file that a killed writer left cannot be removed");
+            }
+        }
     }
 
     /// Lists a vault; one that cannot be listed is recorded as such.

@@ -99,7 +99,7 @@ fn with_text(response: Response, sentence: &str) -> Response {
 fn sentence(error: &Error) -> String {
     match status(error) {
         StatusCode::INTERNAL_SERVER_ERROR => {
-            "something went wrong here; nothing was changed, and the server's log says why"
+            "something went wrong here, and the server's log says why; read the file again before you repeat the change"
                 .to_owned()
         }
         _ => error.plain().to_owned(),

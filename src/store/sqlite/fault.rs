@@ -29,12 +29,25 @@ pub fn explain(error: rusqlite::Error, database: &str, what: impl Display) -> Er
         Some(ErrorCode::ReadOnly) => Error::invalid_request(format!(
             "could not {what}: {database} is read-only; give this user the right to write it"
         )),
+        // What was written may be read back from the log by the next process that opens it.
+        Some(ErrorCode::SystemIoFailure) if is_sync(&error) => Error::storage(format!(
+            "the disk did not confirm a write to {database}: the change may be there after a restart or not; check the disk, then look before you repeat it (could not {what})"
+        )),
+        Some(ErrorCode::SystemIoFailure) => Error::storage(format!(
+            "could not {what}: the disk failed ({error}); check it and its log, then try again"
+        )),
         Some(ErrorCode::ConstraintViolation) => Error::invalid_request(format!(
             "could not {what}: a rule of {database} forbids it ({error})"
         )),
         _ => Error::internal(format!("could not {what}: {error}")),
     };
     told.with_source(error)
+}
+
+/// Whether the disk refused to make something durable that was written.
+fn is_sync(error: &rusqlite::Error) -> bool {
+    let codes = [rusqlite::ffi::SQLITE_IOERR_FSYNC, rusqlite::ffi::SQLITE_IOERR_DIR_FSYNC];
+    error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
 }
 
 /// What `PRAGMA quick_check` finds wrong with a database file; empty when it is sound.
@@ -71,4 +84,24 @@ pub fn damage(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_write_that_the_disk_did_not_confirm_is_no_word_of_nothing_changed() {
+        let said = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            explain(error, "the database", "add the card").message
+        };
+        let unconfirmed = said(ffi::SQLITE_IOERR_FSYNC);
+        assert!(unconfirmed.contains("may be there after a restart"), "{unconfirmed}");
+        let failed = said(ffi::SQLITE_IOERR_WRITE);
+        assert!(failed.starts_with("could not add the card: the disk failed"), "{failed}");
+        assert!(said(ffi::SQLITE_FULL).contains("nothing was changed"));
+    }
 }
