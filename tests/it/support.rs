@@ -8,7 +8,7 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Arc,
-        mpsc::{Receiver, channel},
+        mpsc::{Receiver, RecvTimeoutError, channel},
     },
     time::{Duration, Instant},
 };
@@ -296,12 +296,13 @@ pub struct Client {
 
 impl Client {
     pub fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        command.stderr(Stdio::inherit());
+        Self::start_logging(command)
+    }
+
+    /// Starts a program whose stderr goes where the command says.
+    pub fn start_logging(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -342,6 +343,30 @@ impl Client {
                 return message;
             }
             self.notices.push(message);
+        }
+    }
+
+    /// Sends a request to a program that may die meanwhile; `None` without an answer.
+    #[allow(dead_code, reason = "the other test binary uses it")]
+    pub fn try_ask(&mut self, method: &str, params: &Value) -> Option<Value> {
+        self.next += 1;
+        let id = self.next;
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let stdin = self.stdin.as_mut()?;
+        stdin.write_all(format!("{request}\n").as_bytes()).and_then(|()| stdin.flush()).ok()?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let line = match self.lines.recv_timeout(end.saturating_duration_since(Instant::now()))
+            {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("{method}: no answer in time"),
+            };
+            // Half a line is no answer.
+            let message: Value = serde_json::from_str(&line).ok()?;
+            if message.get("id") == Some(&json!(id)) {
+                return Some(message);
+            }
         }
     }
 
@@ -413,7 +438,12 @@ impl Server {
     }
 
     /// Starts a server whose stderr goes where the command says.
-    pub fn start_logging(mut command: Command) -> Self {
+    pub fn start_logging(command: Command) -> Self {
+        Self::try_start(command).expect("the server says where it listens")
+    }
+
+    /// Starts a server that may die meanwhile; `None` when it ends before it listens.
+    pub fn try_start(mut command: Command) -> Option<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut address = None;
@@ -423,7 +453,10 @@ impl Server {
                 line.trim().strip_prefix("notewell is listening on http://").map(str::to_owned);
             line.clear();
         }
-        Self { child, address: address.expect("the server says where it listens") }
+        if address.is_none() {
+            let _ = child.wait();
+        }
+        address.map(|address| Self { child, address })
     }
 
     /// Sends a request with these very headers and bytes.
@@ -442,6 +475,17 @@ impl Server {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Option<Value> {
+        serde_json::from_str(&self.try_answer(method, path, headers, body)?.body).ok()
+    }
+
+    /// Sends a request to a server that may die meanwhile; `None` without a whole answer.
+    pub fn try_answer(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Option<Answer> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
@@ -453,7 +497,7 @@ impl Server {
         stream.write_all(body).ok()?;
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).ok()?;
-        serde_json::from_str(&parse(&bytes).body).ok()
+        Some(parse(&bytes)).filter(|answer| answer.status > 0)
     }
 
     /// Sends a request and leaves the stream open, for what comes piece by piece.

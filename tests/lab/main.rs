@@ -1,5 +1,5 @@
-//! The lab: damage and kills in numbers. `cargo test` runs a few rounds of each; `./test lab` runs a
-//! thousand. `NOTEWELL_LAB_ROUNDS` sets the number.
+//! The lab: damage, kills and faults in numbers. `cargo test` runs a few rounds of each; `./test lab`
+//! runs a thousand. `NOTEWELL_LAB_ROUNDS` sets the number. docs/reliability.md has the results.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,11 +9,31 @@
     reason = "a test, and what it is made of, may stop at the first surprise"
 )]
 
+#[cfg(target_os = "linux")]
+mod bench;
+#[cfg(target_os = "linux")]
+mod design;
+#[cfg(target_os = "linux")]
+mod faults;
 mod flips;
 mod kills;
+#[cfg(target_os = "linux")]
+mod model;
+#[cfg(target_os = "linux")]
+mod paths;
+#[cfg(target_os = "linux")]
+mod rounds;
+#[cfg(target_os = "linux")]
+mod session;
+#[cfg(target_os = "linux")]
+mod shim;
 #[allow(dead_code, reason = "the other test binary uses the rest")]
 #[path = "../it/support.rs"]
 mod support;
+#[cfg(target_os = "linux")]
+mod tally;
+#[cfg(target_os = "linux")]
+mod versions;
 
 /// How many rounds each experiment runs.
 fn rounds() -> u64 {
