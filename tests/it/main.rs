@@ -71,9 +71,9 @@ mod oauth;
 mod oauth_attacks;
 mod opening;
 mod oss;
-mod pasted;
 #[cfg(unix)]
 mod packages;
+mod pasted;
 mod paying;
 mod places;
 #[cfg(target_os = "linux")]
