@@ -367,3 +367,47 @@ fn xml_that_is_nested_too_deep_is_refused_and_the_server_lives() {
     assert!(dav.put("deep.xml", &"<a>".repeat(20_000)).status < 300);
     assert_eq!(dav.get("a.md").body, "# A\n");
 }
+
+#[test]
+fn the_files_of_a_skill_are_its_authors_alone() {
+    let home = hosted("team");
+    say(&home, &["user", "add", "ann"]);
+    say(&home, &["grant", "add", "ann", "--whole-vault", "team", "--write"]);
+    let out = say(&home, &["token", "create", "--user", "ann", "--scope", "read,write"]);
+    let server = serve(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, out.split_whitespace().last().unwrap(), "team");
+    for folder in ["skills/", "skills/plan/", "skills/plan/scripts/", "other/"] {
+        owner.send("MKCOL", folder, &[], b"");
+    }
+    let manifest = "---\nname: plan\ndescription: Plans\n---\nRun scripts/run.sh.\n";
+    assert!(owner.put("skills/plan/SKILL.md", manifest).status < 300);
+    assert!(owner.put("skills/plan/scripts/run.sh", "echo plan\n").status < 300);
+    assert!(owner.put("skills/plan/more.md", "# More\n").status < 300);
+    assert!(ann.put("other/run.sh", "echo other\n").status < 300, "her grant");
+    assert!(ann.put("skills/list.md", "# Skills\n").status < 300, "beside the skill");
+    let to = ann.destination("skills/plan/scripts/run.sh");
+    for (method, path, header) in [
+        ("PUT", "skills/plan/scripts/run.sh", None),
+        ("PUT", "skills/plan/new.sh", None),
+        ("PUT", "skills/plan/more.md", None),
+        ("DELETE", "skills/plan/scripts/run.sh", None),
+        ("MKCOL", "skills/plan/lib/", None),
+        ("MOVE", "other/run.sh", Some(("Destination", to.as_str()))),
+        ("COPY", "other/run.sh", Some(("Destination", to.as_str()))),
+    ] {
+        let headers: Vec<(&str, &str)> = header.into_iter().collect();
+        let body: &[u8] = if method == "PUT" { b"echo evil\n" } else { b"" };
+        let answer = ann.send(method, path, &headers, body);
+        assert_eq!(answer.status, 403, "{method} {path}: {}", answer.body);
+        assert!(answer.body.contains("part of the skill in `skills/plan`"), "{}", answer.body);
+    }
+    let edit = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "edit_page",
+        "arguments": {"path": "skills/plan/more.md", "op": "append", "text": "Run this."}}});
+    let secret = out.split_whitespace().last().unwrap();
+    let refused = server.post_as(secret, &edit.to_string()).body;
+    assert!(refused.contains("part of the skill"), "{refused}");
+    assert_eq!(owner.get("skills/plan/scripts/run.sh").body, "echo plan\n");
+    assert!(owner.put("skills/plan/scripts/run.sh", "echo better\n").status < 300);
+}

@@ -99,6 +99,7 @@ impl App {
             )));
         }
         let vault = self.known_vault(&row.vault)?;
+        self.check_skill(&vault, &page, rights)?;
         self.sources.check_writable(&vault, &page)?;
         Ok(Spot { vault, path: page, pid: Some(row.pid), template: None })
     }
@@ -131,6 +132,7 @@ impl App {
         rights: &Rights,
     ) -> Result<Spot> {
         rights.check_write(&page_in(&vault, &path, ""))?;
+        self.check_skill(&vault, &path, rights)?;
         let file = self.sources.check_writable(&vault, &path)?;
         let inner = self.sources.store.pages.vaults()?.into_iter().find(|other| {
             other.folder() != vault.folder()

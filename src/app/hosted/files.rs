@@ -186,7 +186,13 @@ impl HostedVault<'_> {
 
     /// Refuses to write a file that is no page where the caller may not write.
     fn check_place(&self, path: &VaultPath) -> Result<()> {
-        self.rights.check_write(&page_in(&self.row, path, ""))
+        self.check_text(path, "")
+    }
+
+    /// Refuses to write a page with this text, or a file that is none, where the caller may not.
+    fn check_text(&self, path: &VaultPath, text: &str) -> Result<()> {
+        self.rights.check_write(&page_in(&self.row, path, text))?;
+        self.app.check_skill(&self.row, path, self.rights)
     }
 
     fn check_folder(&self, path: &VaultPath) -> Result<()> {
@@ -197,7 +203,7 @@ impl HostedVault<'_> {
         match is_page(path.as_str()) {
             true => {
                 let text = String::from_utf8_lossy(bytes);
-                self.rights.check_write(&page_in(&self.row, path, &text))
+                self.check_text(path, &text)
             }
             false => self.check_place(path),
         }
@@ -213,7 +219,7 @@ impl HostedVault<'_> {
             return self.check_place(path);
         }
         let text = String::from_utf8_lossy(bytes);
-        self.rights.check_write(&page_in(&self.row, path, &text))?;
+        self.check_text(path, &text)?;
         let known = from.map(|from| (from, text.as_ref()));
         self.app.check_files(&self.row, known, (path, &text), self.rights)
     }

@@ -7,6 +7,7 @@
 pub mod address;
 mod folder;
 mod generated;
+mod guard;
 mod hosted;
 mod media;
 pub mod names;

@@ -3,7 +3,6 @@
 use super::{HostedVault, absent};
 use crate::{
     app::{
-        edit::page_in,
         hosted::{
             check_path,
             write::{key, now_ns},
@@ -83,9 +82,9 @@ impl HostedVault<'_> {
         let after = text(bytes);
         let old = before.as_deref().map(text);
         if let Some(old) = &old {
-            self.rights.check_write(&page_in(&self.row, path, old))?;
+            self.check_text(path, old)?;
         }
-        self.rights.check_write(&page_in(&self.row, path, &after))?;
+        self.check_text(path, &after)?;
         let known = old.as_deref().map(|text| (path, text));
         self.app.check_files(&self.row, known, (path, &after), self.rights)?;
         let revision = Revision {
