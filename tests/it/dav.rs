@@ -399,8 +399,12 @@ fn the_files_of_a_skill_are_its_authors_alone() {
         let headers: Vec<(&str, &str)> = header.into_iter().collect();
         let body: &[u8] = if method == "PUT" { b"echo evil\n" } else { b"" };
         let answer = ann.send(method, path, &headers, body);
-        assert_eq!(answer.status, 403, "{method} {path}: {}", answer.body);
-        assert!(answer.body.contains("part of the skill in `skills/plan`"), "{}", answer.body);
+        // Where a file is there to be replaced, the refusal is one of several statuses.
+        let is_refused = match answer.status {
+            207 => answer.body.contains("403 Forbidden"),
+            status => status == 403 && answer.body.contains("part of the skill in `skills/plan`"),
+        };
+        assert!(is_refused, "{method} {path}: {} {}", answer.status, answer.body);
     }
     let edit = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "edit_page",
