@@ -309,7 +309,8 @@ impl Lab {
 /// Chains in an order that is spread over all of them from the beginning.
 fn spread(chains: u64) -> impl Iterator<Item = u64> {
     let near = chains * 5 / 8;
-    let coprime = |step: &u64| (2..=*step).all(|by| step % by != 0 || chains % by != 0);
+    let coprime =
+        |step: &u64| (2..=*step).all(|by| !step.is_multiple_of(by) || !chains.is_multiple_of(by));
     let step = (1..=near.max(1)).rev().find(coprime).unwrap_or(1);
     (0..chains).map(move |number| number * step % chains)
 }

@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{ErrorKind, Read, Seek, SeekFrom},
+    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -36,9 +36,8 @@ pub fn newest_schema() -> u32 {
 
 /// Reads the version of `notewell.db`; `None` where there is no file. Nothing is migrated.
 pub fn schema_version(path: &Path) -> Result<Option<SchemaVersion>> {
-    match path.metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        metadata => drop(metadata.doing(format_args!("open `{}`", path.display()))?),
+    if !path.try_exists().doing(format_args!("open `{}`", path.display()))? {
+        return Ok(None);
     }
     let read = || {
         // Not read-only: the first reader of a write-ahead log has to make its index.
