@@ -2,10 +2,11 @@
 //! names, sizes and ids, never the content of a note or a token.
 
 mod logs;
+mod prometheus;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use prometheus::Registry;
 
 /// Every metric's name.
 pub mod metric {
@@ -55,23 +56,18 @@ pub mod metric {
 
 pub use logs::{Form, start_logs};
 
-static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+static METRICS: OnceLock<Arc<Registry>> = OnceLock::new();
 
 /// Starts counting. Until then every counter is a no-op, which is what `mcp` mode wants.
 pub fn start_metrics() {
-    METRICS.get_or_init(|| {
-        let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
-        PrometheusBuilder::new()
-            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)
-            .and_then(PrometheusBuilder::install_recorder)
-            .map_err(|error| tracing::warn!(%error, "metrics are off"))
-            .ok()
-    });
+    let registry = METRICS.get_or_init(Arc::default).clone();
+    // A second server of this process counts with the first.
+    drop(metrics::set_global_recorder(registry));
 }
 
 /// The text of `/metrics`.
 pub fn render_metrics() -> String {
-    METRICS.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default()
+    METRICS.get().map(|registry| registry.render()).unwrap_or_default()
 }
 
 /// A new id for a fault: the client gets it, and the log has the cause under it.
