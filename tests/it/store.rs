@@ -304,6 +304,71 @@ fn bookmarks_are_joined_listed_and_counted() {
     });
 }
 
+/// A batch is what its bookmarks are one after the other: few ids and addresses, so that they meet.
+#[test]
+fn a_batch_of_bookmarks_is_what_they_are_one_by_one() {
+    let mut dice = crate::crash::Dice(0xb00c);
+    let mut batches: Vec<Vec<Filed>> = Vec::new();
+    for round in 0..12 {
+        let size = 1 + dice.roll(40);
+        batches.push((0..size).map(|_| drawn(&mut dice, round)).collect());
+    }
+    let run = |one_by_one: bool| {
+        let (seen, batches) = (std::sync::Mutex::new(Vec::new()), &batches);
+        every_store(|store, _| {
+            let bookmarks: &dyn Bookmarks = &*store.bookmarks;
+            let mut puts = Vec::new();
+            for batch in batches {
+                let mut change = change();
+                match one_by_one {
+                    true => batch.iter().for_each(|filed| {
+                        let one = std::slice::from_ref(filed);
+                        puts.extend(bookmarks.put(one, &mut change).unwrap());
+                    }),
+                    false => puts.extend(bookmarks.put(batch, &mut change).unwrap()),
+                }
+                // Some go, and may come back with a later batch.
+                bookmarks.remove("own1", &mut change).unwrap();
+            }
+            let topics = bookmarks.about_tool("tool", "topic2", 1_000).unwrap();
+            let journal: Vec<_> = store
+                .revisions
+                .recent(None, 100)
+                .unwrap()
+                .into_iter()
+                .map(|change| store.revisions.revisions(change.id, 0, 1_000).unwrap())
+                .collect();
+            let log = store.items.changes(0, 10_000).unwrap();
+            let listed = bookmarks.list(None, 10_000).unwrap();
+            seen.lock()
+                .unwrap()
+                .push(format!("{puts:?} {listed:?} {log:?} {topics:?} {journal:?}"));
+        });
+        seen.into_inner().unwrap()
+    };
+    let (single, whole) = (run(true), run(false));
+    assert_eq!(single, whole);
+    assert!(single.iter().all(|one| *one == single[0]), "every store does the same");
+}
+
+fn drawn(dice: &mut crate::crash::Dice, round: u64) -> Filed {
+    let own = format!("own{}", dice.roll(60));
+    let id = (dice.roll(3) > 0).then_some(own.as_str());
+    let url = format!("https://example.org/{}", dice.roll(80));
+    let url = if dice.roll(6) == 0 { "" } else { url.as_str() };
+    let text = format!("текст {}", dice.roll(4));
+    let mut bookmark = Bookmark::new(id, url, &text, Timestamp(0).plus_days(3)).unwrap();
+    if dice.roll(4) == 0 {
+        bookmark.labels.push(format!("label{round}"));
+    }
+    let topic = |number: u64| store::bookmarks::Topic {
+        key: format!("topic{}", number % 3),
+        form: format!("Topic{number}"),
+    };
+    let tool = (dice.roll(5) == 0).then(|| "Tool".to_owned());
+    Filed { bookmark, topics: (0..dice.roll(4)).map(topic).collect(), tool }
+}
+
 #[test]
 fn a_change_is_pending_until_it_is_finished_or_abandoned() {
     every_store(|store, _| {

@@ -97,6 +97,11 @@ pub struct Bookmark {
     pub extra: Map<String, Value>,
 }
 
+/// Whether an id was made of an address or a text.
+pub fn is_made_id(id: &str) -> bool {
+    id.len() == MADE.len() + 16 && id.starts_with(MADE)
+}
+
 impl Bookmark {
     /// A bookmark with an identity and nothing else. One without an id of its own is known by its
     /// address, or by its text when it has none.
@@ -134,7 +139,7 @@ impl Bookmark {
 
     /// Whether the id was made of the address: another export may know the real one.
     pub fn has_made_id(&self) -> bool {
-        self.id.len() == MADE.len() + 16 && self.id.starts_with(MADE)
+        is_made_id(&self.id)
     }
 
     /// What it is called in a list: its title, or the beginning of its text.

@@ -1,10 +1,14 @@
 mod counts;
+mod many;
 mod write;
 
 use sha2::{Digest, Sha256};
 use tokio_postgres::Row;
 
-use self::write::{file, put_one, put_state, remove, revision};
+use self::{
+    many::put_many,
+    write::{file, put_state, remove, revision},
+};
 use super::{Postgres, connection::Connection, fault::Fault, value};
 use crate::{
     domain::{Bookmark, Error, Pid, Result, Timestamp},
@@ -21,9 +25,7 @@ fn key(text: Option<&str>) -> Option<String> {
 
 impl Bookmarks for Postgres {
     fn put(&self, batch: &[Filed], change: &mut NewChange) -> Result<Vec<Put>> {
-        self.recorded(change, |tx, revisions| {
-            batch.iter().map(|filed| put_one(tx, filed, revisions)).collect()
-        })
+        self.recorded(change, |tx, revisions| put_many(tx, batch, revisions))
     }
 
     fn record(&self, pid: Pid) -> Result<Option<String>> {

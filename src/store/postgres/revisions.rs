@@ -20,6 +20,8 @@ use crate::{
 const PAGE_BYTES: usize = 16 << 20;
 /// Revisions that one statement reads with their contents.
 const BATCH: usize = 16;
+/// Revisions that one statement writes.
+const APPENDED: usize = 256;
 /// Changes that one call of `prune` removes at most.
 const MAX_PRUNED: usize = 500;
 
@@ -283,23 +285,26 @@ fn append<'a>(
     begun: Begun,
     revisions: impl Iterator<Item = &'a Revision>,
 ) -> Result<(), Fault> {
-    for (at, revision) in revisions.enumerate() {
-        let before = contents::put(tx, revision.before.as_deref())?;
-        let after = contents::put(tx, revision.after.as_deref())?;
+    let revisions: Vec<&Revision> = revisions.collect();
+    let mut number = begun.first as i64;
+    for part in revisions.chunks(APPENDED) {
+        let before = part.iter().map(|revision| revision.before.as_deref());
+        let before = contents::put(tx, before)?;
+        let after = contents::put(tx, part.iter().map(|revision| revision.after.as_deref()))?;
+        let numbers: Vec<i64> = (number..).take(part.len()).collect();
+        let pids: Vec<Option<i64>> =
+            part.iter().map(|revision| revision.pid.map(|pid| pid.0)).collect();
+        let kinds: Vec<&str> = part.iter().map(|revision| revision.kind.as_str()).collect();
+        let keys: Vec<&str> = part.iter().map(|revision| revision.key.as_str()).collect();
+        let moved: Vec<Option<&str>> =
+            part.iter().map(|revision| revision.moved_to.as_deref()).collect();
         tx.execute(
             "INSERT INTO revisions (change, number, pid, kind, key, moved_to, before, after)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            &[
-                &begun.id.0,
-                &((begun.first + at) as i64),
-                &revision.pid.map(|pid| pid.0),
-                &revision.kind.as_str(),
-                &revision.key,
-                &revision.moved_to,
-                &before,
-                &after,
-            ],
+             SELECT $1, t.* FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[],
+                                        $6::text[], $7::bigint[], $8::bigint[]) AS t",
+            &[&begun.id.0, &numbers, &pids, &kinds, &keys, &moved, &before, &after],
         )?;
+        number += part.len() as i64;
     }
     Ok(())
 }

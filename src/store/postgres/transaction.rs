@@ -17,6 +17,12 @@ pub(super) struct Transaction<'a> {
     open: bool,
 }
 
+/// The numbers of new items, and the positions at which the change log has them.
+pub(super) struct NewItems {
+    pub(super) pids: Vec<i64>,
+    pub(super) positions: Vec<i64>,
+}
+
 /// Begins a write. A `light` commit may be lost in a crash of the server, and only then.
 pub(super) fn begin_write(library: i64, light: bool) -> String {
     let light = if light { "SET LOCAL synchronous_commit = off;" } else { "" };
@@ -59,6 +65,23 @@ impl<'a> Transaction<'a> {
         )?;
         self.head = Some(row.try_get(0)?);
         Ok(())
+    }
+
+    /// Gives numbers and positions of the change log to items that are new.
+    pub(super) fn add_items(&mut self, count: usize) -> Result<NewItems, Fault> {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let library = self.library;
+        let row = self.connection.query_one(
+            "UPDATE libraries SET last_pid = last_pid + $2, head = head + $2 WHERE id = $1
+             RETURNING last_pid, head",
+            &[&library, &count],
+        )?;
+        let (pid, head): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        self.head = Some(head);
+        Ok(NewItems {
+            pids: (pid - count + 1..=pid).collect(),
+            positions: (head - count + 1..=head).collect(),
+        })
     }
 
     /// Makes the changes durable, and wakes those who follow the log.

@@ -1,35 +1,76 @@
 //! The contents of revisions: each stored once, under its hash, compressed.
 
+use std::collections::HashMap;
+
 use sha2::{Digest, Sha256};
 
 use crate::{
     domain::Error,
     store::{
         compression::{compress, decompress},
-        postgres::{connection::Connection, fault::Fault, transaction::Transaction},
+        postgres::{connection::Connection, fault::Fault, transaction::Transaction, value},
     },
 };
 
+type Hash = [u8; 32];
+
 /// Damaged contents that `damage` names before it stops.
 const MAX_NAMED: usize = 20;
+/// Compressed bytes after which a statement that writes contents ends.
+const STATEMENT_BYTES: usize = 4 << 20;
 /// Contents that one statement reads.
 const BATCH: i64 = 32;
 
-/// Stores a content, unless it is there already, and returns its number.
-pub(super) fn put(tx: &mut Transaction<'_>, content: Option<&[u8]>) -> Result<Option<i64>, Fault> {
-    let Some(content) = content else { return Ok(None) };
-    let hash: [u8; 32] = Sha256::digest(content).into();
-    let known = tx.query_opt("SELECT id FROM contents WHERE hash = $1", &[&&hash[..]])?;
-    if let Some(row) = known {
-        return Ok(Some(row.try_get(0)?));
+/// Stores contents, unless they are there already, and returns the number of each.
+pub(super) fn put<'a>(
+    tx: &mut Transaction<'_>,
+    contents: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Result<Vec<Option<i64>>, Fault> {
+    let hashed: Vec<Option<(Hash, &[u8])>> = contents
+        .map(|content| content.map(|content| (Sha256::digest(content).into(), content)))
+        .collect();
+    let mut missing: HashMap<Hash, &[u8]> = hashed.iter().flatten().copied().collect();
+    let mut numbers: HashMap<Hash, i64> = HashMap::new();
+    if !missing.is_empty() {
+        let hashes: Vec<&[u8]> = missing.keys().map(|hash| &hash[..]).collect();
+        let known = tx.query("SELECT hash, id FROM contents WHERE hash = ANY ($1)", &[&hashes])?;
+        for row in &known {
+            let hash = value::hash(row, 0)?;
+            missing.remove(&hash);
+            numbers.insert(hash, row.try_get(1)?);
+        }
     }
-    let data = compress(content)
-        .map_err(|error| Error::internal(format!("could not compress a content: {error}")))?;
-    let row = tx.query_one(
-        "INSERT INTO contents (hash, data) VALUES ($1, $2) RETURNING id",
-        &[&&hash[..], &data],
-    )?;
-    Ok(Some(row.try_get(0)?))
+    let (mut hashes, mut data, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let mut missing = missing.into_iter().peekable();
+    while let Some((hash, content)) = missing.next() {
+        let compressed = compress(content)
+            .map_err(|error| Error::internal(format!("could not compress a content: {error}")))?;
+        bytes += compressed.len();
+        hashes.push(hash.to_vec());
+        data.push(compressed);
+        if bytes < STATEMENT_BYTES && missing.peek().is_some() {
+            continue;
+        }
+        let rows = tx.query(
+            "INSERT INTO contents (hash, data) SELECT * FROM unnest($1::bytea[], $2::bytea[])
+             RETURNING hash, id",
+            &[&hashes, &data],
+        )?;
+        for row in &rows {
+            numbers.insert(value::hash(row, 0)?, row.try_get(1)?);
+        }
+        hashes.clear();
+        data.clear();
+        bytes = 0;
+    }
+    let number = |content: &Option<(Hash, &[u8])>| match content {
+        None => Ok(None),
+        Some((hash, _)) => match numbers.get(hash) {
+            Some(number) => Ok(Some(*number)),
+            None => Err(Error::internal("a content of the journal was not stored").into()),
+        },
+    };
+    hashed.iter().map(number).collect()
 }
 
 /// The content of what was stored.
