@@ -17,6 +17,9 @@ BEGIN
     EXECUTE format('CREATE POLICY of_library ON %I
         USING (lib = NULLIF(current_setting(''nw.lib'', true), '''')::bigint)
         WITH CHECK (lib = NULLIF(current_setting(''nw.lib'', true), '''')::bigint)', guarded);
+    -- Statistics are of the libraries that there were: a library that came since would be planned
+    -- for as one of no rows, with joins that take minutes. Without them all are planned for alike.
+    EXECUTE format('ALTER TABLE %I ALTER COLUMN lib SET STATISTICS 0', guarded);
 END $$;
 
 -- The libraries of this database. Whoever writes to one locks its row first, so positions of the
