@@ -147,6 +147,10 @@ impl Source for Sources {
         self.store.items.absence().is_some()
     }
 
+    fn is_full(&self) -> bool {
+        self.store.items.is_full()
+    }
+
     fn document(&self, pid: Pid) -> Result<Option<Document>> {
         let Some(item) = self.store.items.get(pid)?.filter(|item| !item.gone) else {
             return Ok(None);

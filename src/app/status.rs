@@ -65,6 +65,8 @@ pub enum Readiness {
     Ready,
     /// Searches and reads work; writes do not, because the store is away.
     Degraded,
+    /// Searches and reads work without the latest changes, because the disk is full.
+    Full,
     /// So many changes are not read yet.
     Behind(u64),
 }
@@ -92,6 +94,7 @@ impl App {
         }
         Ok(match items.absence() {
             Some(_) => Readiness::Degraded,
+            None if items.is_full() => Readiness::Full,
             None => Readiness::Ready,
         })
     }

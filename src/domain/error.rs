@@ -85,6 +85,9 @@ pub struct Error {
 /// How the seeds begin such a message.
 const INVALID_PARAMS: &str = "Invalid params: ";
 
+/// How a message about a full disk begins.
+const DISK_FULL: &str = "disk full: nothing was changed";
+
 impl Error {
     /// An error with this code and message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
@@ -145,9 +148,12 @@ impl Error {
     /// A write that did not fit on the disk. Every write here replaces a file or commits a
     /// transaction as a whole, so a failed one has changed nothing.
     pub fn disk_full(what: impl fmt::Display) -> Self {
-        Self::storage(format!(
-            "disk full: nothing was changed; free space and try again (could not {what})"
-        ))
+        Self::storage(format!("{DISK_FULL}; free space and try again (could not {what})"))
+    }
+
+    /// Whether this is what [`Self::disk_full`] makes.
+    pub fn is_disk_full(&self) -> bool {
+        self.code == Code::Storage && self.message.starts_with(DISK_FULL)
     }
 
     /// What failed, without the words that nothing was changed: for a failure after something was.

@@ -75,6 +75,10 @@ pub trait Source: Send + Sync {
     fn is_away(&self) -> bool {
         false
     }
+    /// Whether the items come from a copy that has no room on its disk for what is new.
+    fn is_full(&self) -> bool {
+        false
+    }
     /// The item as it is now, or `None` when it is gone or not searchable.
     fn document(&self, pid: Pid) -> Result<Option<Document>>;
     /// The number of the library. An index that was made from another one is made anew.

@@ -208,10 +208,11 @@ impl Index {
         let deadline = Instant::now() + wait;
         let unread = self.source.settle(deadline);
         let head = self.source.head()?;
+        // A copy that cannot be written gets no further.
+        let goal = if self.source.is_full() { self.source.reached()?.min(head) } else { head };
         loop {
-            let freshness = Freshness { unread, ..self.freshness(head)? };
-            if freshness.is_fresh() || Instant::now() >= deadline {
-                return Ok(freshness);
+            if self.freshness(goal)?.is_fresh() || Instant::now() >= deadline {
+                return Ok(Freshness { unread, ..self.freshness(head)? });
             }
             match self.writing.try_lock() {
                 Ok(mut writing) => match self.advance(&mut writing, SMALL_STEP) {
@@ -249,7 +250,8 @@ impl Index {
             Some(Position { filled: None, .. }) => None,
             _ => Some(shown.filled.unwrap_or((0, 0))),
         };
-        let obstacle = self.obstacle().filter(|_| behind > 0 || filling.is_some());
+        let full = || self.source.is_full().then_some(Obstacle::DiskFull);
+        let obstacle = self.obstacle().or_else(full).filter(|_| behind > 0 || filling.is_some());
         Ok(Freshness { behind, filling, unread: 0, obstacle, away: self.source.is_away() })
     }
 

@@ -8,6 +8,9 @@ use crate::{
 
 /// What an answer says while the store cannot be reached.
 pub const AWAY: &str = "the library's store does not answer; this is what was read from it before, and nothing can be written now";
+/// What an answer says whose replica has no room on its disk for the latest changes.
+pub const FULL: &str =
+    "the disk is full; the latest changes may not be in this answer, free space on this server";
 
 /// The items that were found, and how.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,8 @@
 //! The place belongs to Memento as much as to us: its web app may have it open and change it. An
 //! implementation keeps no second truth about a card and touches no field that was not named.
 
+pub(in crate::store) mod rows;
+
 use crate::domain::{
     Card, Error, Result, Timestamp, Visible,
     card::{CardChange, NewCard},

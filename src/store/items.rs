@@ -88,6 +88,12 @@ pub trait Items: Send + Sync {
         None
     }
 
+    /// Whether the copy of a replica has no room on its disk for what was written since. Writes
+    /// still reach the store.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// The number that this library drew when it was made. No other library has it.
     fn library(&self) -> Result<i64>;
 }

@@ -57,7 +57,7 @@ pub use usage::Usage;
 pub use users::Users;
 pub use vectors::Vectors;
 
-/// Everything durable but cards and prompts, whose places are configured for themselves.
+/// Everything durable. Cards and prompts may have places of their own, which are configured.
 #[derive(Clone)]
 pub struct Store {
     /// The registry and the change log.
@@ -90,7 +90,9 @@ pub struct Store {
     pub payments: Arc<dyn Payments>,
     /// Calls of priced methods.
     pub usage: Arc<dyn Usage>,
-    /// The server database, where the store is one. It holds cards and prompts too.
+    /// Cards, where the store is a server.
+    pub cards: Option<Arc<dyn Cards>>,
+    /// The server database, where the store is one. It holds prompts too.
     pub server: Option<Arc<postgres::Postgres>>,
     /// Long calls that callers follow.
     pub tasks: Arc<dyn Tasks>,

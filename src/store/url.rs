@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Audit, Bookmarks, Hosted, Items, Ledger, OAuth, Pages, Payments, Reports, Revisions, Sessions,
-    Store, Tasks, Tokens, Usage, Users,
+    Audit, Bookmarks, Cards, Hosted, Items, Ledger, OAuth, Pages, Payments, Reports, Revisions,
+    Sessions, Store, Tasks, Tokens, Usage, Users,
     postgres::{Address, Postgres},
     private,
     sqlite::Sqlite,
@@ -138,6 +138,7 @@ where
         payments: database.clone(),
         usage: database.clone(),
         tasks: database.clone(),
+        cards: server.clone().map(|server| -> Arc<dyn Cards> { server }),
         server,
     }
 }

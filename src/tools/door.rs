@@ -71,8 +71,8 @@ pub fn call(
     })
 }
 
-/// Adds what a caller has to know of a store that other processes share: that it is away, or the
-/// position of the change log that has what the call wrote.
+/// Adds what a caller has to know of a store that other processes share: that it is away, that our
+/// copy of it cannot follow, or the position of the change log that has what the call wrote.
 fn with_store(app: &App, name: &str, mut output: Output) -> Output {
     if app.replica.is_none() {
         return output;
@@ -82,6 +82,9 @@ fn with_store(app: &App, name: &str, mut output: Output) -> Output {
             output.aside.get_or_insert_default().push_str(&format!("Note: {}.", search::AWAY));
         }
         return output;
+    }
+    if app.store.items.is_full() {
+        output.aside.get_or_insert_default().push_str(&format!("Note: {}.", search::FULL));
     }
     let writes = TABLE.iter().any(|entry| entry.name == name && entry.effect != Effect::Reads);
     if writes && let Ok(position) = app.store.items.head() {

@@ -306,7 +306,7 @@ fn a_second_index_says_whom_it_waits_for_and_what_an_interrupt_keeps() {
 }
 
 /// Unmounts when it is dropped.
-struct Mounted(PathBuf);
+pub struct Mounted(PathBuf);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
@@ -315,7 +315,7 @@ impl Drop for Mounted {
 }
 
 /// A disk of a few megabytes, where mounting one is allowed.
-fn small_disk(path: &Path, size: &str) -> Option<Mounted> {
+pub fn small_disk(path: &Path, size: &str) -> Option<Mounted> {
     fs::create_dir_all(path).unwrap();
     let mut mount = Command::new("mount");
     mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"]).arg(path);
@@ -327,7 +327,7 @@ fn small_disk(path: &Path, size: &str) -> Option<Mounted> {
 }
 
 /// Leaves nothing free.
-fn fill(folder: &Path) {
+pub fn fill(folder: &Path) {
     let mut file = File::create(folder.join("filler")).unwrap();
     let mut block = 1 << 16;
     while block > 0 {
@@ -340,11 +340,6 @@ fn fill(folder: &Path) {
 
 #[test]
 fn a_full_disk_stops_neither_reading_nor_searching() {
-    if crate::support::only_sqlite(
-        "a replica keeps its copy on that disk, and its error names the disk",
-    ) {
-        return;
-    }
     let home = home();
     let Some(_disk) = small_disk(&home.data(), "24m") else { return };
     home.say(&["index", "--words"]);

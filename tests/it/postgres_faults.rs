@@ -7,9 +7,10 @@ use std::{
 };
 
 use notewell::{
-    domain::{Code, Error, Kind, Result},
+    domain::{Bookmark, Code, Error, Kind, Result, Timestamp},
     store::{
         self, Store, StoreLimits, StoreUrl,
+        bookmarks::Filed,
         postgres::is_away,
         revisions::{Actor, NewChange, Revision},
     },
@@ -17,6 +18,8 @@ use notewell::{
 
 use crate::{
     cluster::Cluster,
+    health::{fill, small_disk},
+    replicas::asked,
     support::{Home, PATIENCE, until},
 };
 
@@ -119,6 +122,12 @@ fn libraries_of_one_database_do_not_see_each_other() {
            AND NOT (relrowsecurity AND relforcerowsecurity)",
     );
     assert_eq!(open_tables, "");
+    // Plans are for a library of any size, also for one that the statistics do not know yet.
+    let counted = cluster.sql(
+        "SELECT count(*) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+         WHERE attname = 'lib' AND relkind = 'r' AND attstattarget IS DISTINCT FROM 0",
+    );
+    assert_eq!(counted, "0");
     let role = "SET ROLE notewell_library;";
     assert_eq!(cluster.sql(&format!("{role} SELECT count(*) FROM items")), "0");
     let id = cluster.sql("SELECT id FROM libraries WHERE name = 'b'");
@@ -213,6 +222,17 @@ fn a_paused_server_holds_nobody() {
     });
     assert!(at_once >= 7, "{at_once} of 8");
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    // However long it lasts.
+    let end = Instant::now() + Duration::from_secs(asked("NOTEWELL_PAUSE_SECONDS", 1) as u64);
+    let mut slowest = Duration::ZERO;
+    while Instant::now() < end {
+        let begun = Instant::now();
+        assert!(is_away(&store.items.head().unwrap_err()));
+        slowest = slowest.max(begun.elapsed());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    println!("the slowest call during the pause took {slowest:?}");
+    assert!(slowest < Duration::from_secs(8), "{slowest:?}");
     cluster.pause(false);
     until("it answers again", || store.items.head().is_ok());
     // The change that had no answer was not acknowledged; it may have been made, but not twice.
@@ -287,4 +307,49 @@ fn a_text_that_the_server_cannot_keep_is_refused_with_a_sentence() {
     assert_eq!(error.code, Code::InvalidParams);
     assert_eq!(store.items.count(None).unwrap(), 0);
     assert!(store.pages.find("v", "a\0.md").unwrap().is_none());
+}
+
+/// The tables are on a small disk of their own: what does not fit is refused, what is there can be
+/// read, and with room again writes work.
+#[test]
+fn a_full_disk_of_the_server_is_named_and_heals() {
+    let Some(cluster) = Cluster::start() else { return };
+    let folder = tempfile::Builder::new().prefix("nw-full").tempdir_in("/tmp").unwrap();
+    let Some(_disk) = small_disk(folder.path(), "24m") else { return };
+    let place = folder.path().display();
+    let owner = if rustix::process::geteuid().is_root() { "nobody:nogroup" } else { "" };
+    if !owner.is_empty() {
+        let status = std::process::Command::new("chown").arg(owner).arg(folder.path()).status();
+        assert!(status.unwrap().success());
+    }
+    cluster.sql(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
+    cluster.sql("CREATE DATABASE small TABLESPACE small");
+    let url = format!("postgres://nw@127.0.0.1:{}/small?library=a", cluster.port);
+    let store = open(&url).unwrap();
+    let pid = store.items.record(Kind::Card, "раньше", 1).unwrap();
+    fill(folder.path());
+    let mut dice = crate::crash::Dice(0xd15c);
+    let mut large = || -> String { (0..20_000).map(|_| format!("{:x}", dice.roll(16))).collect() };
+    let mut written = 0;
+    let error = loop {
+        let bookmark = Bookmark::new(None, "", &large(), Timestamp(0)).unwrap();
+        let filed = Filed { bookmark, topics: Vec::new(), tool: None };
+        let mut change = NewChange::new(&Actor::shell("test"), "saved");
+        match store.bookmarks.put(&[filed], &mut change) {
+            Ok(_) => written += 1,
+            Err(error) => break error,
+        }
+        assert!(written < 2_000, "the disk is never full");
+    };
+    let said = &error.message;
+    assert!(said.contains("is full: nothing was changed; free space there"), "{said}");
+    assert_eq!(error.code, Code::Storage);
+    assert!(!is_away(&error), "it answers");
+    assert_eq!(store.items.get(pid).unwrap().unwrap().key, "раньше");
+    assert_eq!(store.bookmarks.list(None, 10_000).unwrap().len(), written);
+    std::fs::remove_file(folder.path().join("filler")).unwrap();
+    until("writes work again", || store.items.record(Kind::Card, "позже", 1).is_ok());
+    drop(store);
+    // The disk can be unmounted when nobody has a file of it open.
+    cluster.crash();
 }

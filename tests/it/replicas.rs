@@ -16,13 +16,14 @@ use serde_json::{Value, json};
 use crate::{
     cluster::Cluster,
     crash::Dice,
+    health::{fill, small_disk},
     support::{Home, Server, notewell, put, until},
 };
 
 const WRITERS: usize = 8;
 
-/// A number from the environment, for the long run of `./test lab`.
-fn asked(name: &str, default: usize) -> usize {
+/// A number from the environment, for longer runs than `./test` has time for.
+pub fn asked(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
@@ -274,6 +275,123 @@ fn without_the_store_searches_go_on_and_say_so_and_writes_fail_at_once() {
         let (found, notes) = node.finds(word);
         assert!(found && !notes.contains("does not answer"), "{notes}");
     }
+}
+
+/// Cards, prompts and bookmarks are answered from what was read before, with a word.
+#[test]
+fn without_the_store_cards_prompts_and_bookmarks_can_be_read() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("team");
+    let (writer, node) = (Node::start(&url), Node::start(&url));
+    let mut ids = Vec::new();
+    for (title, content, label) in [
+        ("Tea", "green tea, 80 degrees", "drinks"),
+        ("Чай", "зелёный чай", "напитки"),
+        ("お茶", "緑茶を淹れる", "drinks"),
+    ] {
+        let card = json!({ "title": title, "content": content, "labels": [label] });
+        let made = writer.call("create_note", card);
+        ids.push(made["structuredContent"]["id"].as_str().unwrap().to_owned());
+    }
+    let gone = writer.call("create_note", json!({ "content": "зелёный, deleted" }));
+    writer.call("delete_note", json!({ "id": gone["structuredContent"]["id"] }));
+    let prompt = json!({ "name": "brew", "title": "Brew", "messages":
+        [{ "role": "user", "content": { "type": "text", "text": "How long? 何分" } }] });
+    writer.call("create_prompt", prompt);
+    writer.call("add_bookmark", json!({ "url": "https://example.org/t", "text": "緑茶 tea" }));
+    let reads = [
+        ("get_note", json!({ "id": ids[1] })),
+        ("get_notes", json!({})),
+        ("get_notes", json!({ "search": "TEA", "includeImages": true })),
+        ("get_labels", json!({})),
+        ("search_notes", json!({ "query": "ЗЕЛЁНЫЙ" })),
+        ("search_notes", json!({ "query": "緑茶" })),
+        ("get_notes", json!({ "limit": 2 })),
+        ("trends", json!({})),
+        ("search", json!({ "query": "緑茶" })),
+    ];
+    let prompts = [
+        ("prompts/list", json!({}), "prompts"),
+        ("prompts/get", json!({ "name": "brew" }), "messages"),
+    ];
+    let ask = |method: &str, params: &Value| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        node.server.post(&body.to_string()).json()["result"].clone()
+    };
+    // The same log position on the replica that is asked.
+    same_log(&cluster, &node);
+    let before: Vec<Value> =
+        reads.iter().map(|(tool, arguments)| node.call(tool, arguments.clone())).collect();
+    let read: Vec<Value> = prompts.iter().map(|(method, params, _)| ask(method, params)).collect();
+    assert!(read[1].to_string().contains("何分"), "{}", read[1]);
+    cluster.crash();
+    until("the absence is noticed", || node.ready().1.starts_with("degraded"));
+    for ((method, params, part), before) in prompts.iter().zip(&read) {
+        let now = ask(method, params);
+        assert_eq!(now[part], before[part], "{method}");
+        assert!(now.to_string().contains("store does not answer"), "{method}: {now}");
+    }
+    for ((tool, arguments), before) in reads.iter().zip(&before) {
+        let begun = Instant::now();
+        let now = node.call(tool, arguments.clone());
+        assert!(now.to_string().contains("store does not answer"), "{tool}: {now}");
+        if *tool != "search" {
+            assert_eq!(now["structuredContent"], before["structuredContent"], "{tool}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(2), "{tool}: {:?}", begun.elapsed());
+    }
+    for (tool, arguments) in [
+        ("update_note", json!({ "id": ids[0], "content": "lost?" })),
+        ("delete_prompt", json!({ "name": "brew" })),
+    ] {
+        let begun = Instant::now();
+        let refused = node.try_call(tool, &arguments).unwrap().to_string();
+        assert!(refused.contains("the store"), "{tool}: {refused}");
+        assert!(begun.elapsed() < Duration::from_secs(6), "{tool}: {:?}", begun.elapsed());
+    }
+    cluster.up();
+    until("the replica heals", || node.ready() == (200, "ready\n".to_owned()));
+    let healed = node.call("get_note", json!({ "id": ids[0] }));
+    assert_eq!(healed["structuredContent"]["content"], "green tea, 80 degrees");
+    assert!(!healed.to_string().contains("does not answer"), "{healed}");
+}
+
+/// The disk of one replica is full: it answers from the copy as it is and says so, takes writes,
+/// which are the store's, and follows again once there is room.
+#[test]
+fn a_replica_whose_disk_is_full_goes_on_and_says_so() {
+    let Some(cluster) = Cluster::start() else { return };
+    let url = cluster.url("team");
+    let home = Home::new();
+    let Some(_disk) = small_disk(&home.data(), "16m") else { return };
+    let server = serve(&home, &url);
+    let node = Node { home, server, url: url.clone() };
+    until("the replica is ready", || node.ready().0 == 200);
+    assert!(node.write("раньше"));
+    assert!(node.finds("раньше").0);
+    fill(&node.home.data());
+    let other = Node::start(&url);
+    let filler = "слово ".repeat(20_000);
+    let mut written = 0;
+    until("the copy has no room", || {
+        written += 1;
+        assert!(other.write(&format!("позже{written} {filler}")));
+        node.finds("раньше");
+        node.ready().1.contains("the disk is full")
+    });
+    assert_eq!(node.ready().0, 200);
+    let (found, notes) = node.finds("раньше");
+    assert!(found && notes.contains("the disk is full"), "{notes}");
+    let (_, notes) = node.finds(&format!("позже{written}"));
+    assert!(notes.contains("not in this answer"), "{notes}");
+    // A write is acknowledged by the store, and the others find it.
+    assert!(node.write("здесь"));
+    until("the other replica has it", || other.finds("здесь").0);
+    std::fs::remove_file(node.home.data().join("filler")).unwrap();
+    until("the replica heals", || node.ready() == (200, "ready\n".to_owned()));
+    until("it has everything", || node.finds("здесь").0);
+    until("and what was written meanwhile", || node.finds(&format!("позже{written}")).0);
+    same_log(&cluster, &node);
 }
 
 /// Writes on every node until it is stopped; gives the words that were acknowledged.

@@ -76,8 +76,7 @@ impl CardRoom {
     pub fn new(config: &Config, store: &Store, journal: Journal) -> Self {
         // A lock is waited for within the time that a request has.
         let wait = LOCK_WAIT.min(Duration::from_secs(config.limits.request_seconds) / 2);
-        let server = store.server.clone().filter(|_| !config.has_cards_database());
-        let server = server.map(|server| -> Arc<dyn Cards> { server });
+        let server = store.cards.clone().filter(|_| !config.has_cards_database());
         Self {
             file: CardFile {
                 path: config.cards_database(),

@@ -25,7 +25,7 @@ pub async fn alive() -> &'static str {
 }
 
 /// Ready when the library's database answers. A replica is ready once it has caught up, and stays
-/// so while its store is away: searches and reads go on.
+/// so while its store is away or its disk is full: searches and reads go on.
 pub async fn ready(State(site): State<Site>) -> Response {
     if site.closing.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
@@ -40,6 +40,10 @@ pub async fn ready(State(site): State<Site>) -> Response {
         // Not why: the sentence names the server, and anybody may ask.
         Ok(Ok(Readiness::Degraded)) => {
             "degraded: the library's store does not answer; searches and reads go on, writes fail\n"
+                .into_response()
+        }
+        Ok(Ok(Readiness::Full)) => {
+            "degraded: the disk is full; searches and reads go on without the latest changes\n"
                 .into_response()
         }
         Ok(Ok(Readiness::Behind(changes))) => {

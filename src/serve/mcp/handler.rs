@@ -319,7 +319,11 @@ impl ServerHandler for Handler {
             .await?;
         let mut prompts: Vec<Prompt> = offered.into_iter().map(prompts::listed).collect();
         prompts.extend(self.hub.extension.prompts());
-        Ok(ListPromptsResult { next_cursor: next, ..ListPromptsResult::with_all_items(prompts) })
+        Ok(ListPromptsResult {
+            next_cursor: next,
+            meta: prompts::absence(&self.hub.app),
+            ..ListPromptsResult::with_all_items(prompts)
+        })
     }
 
     async fn get_prompt(
@@ -333,7 +337,9 @@ impl ServerHandler for Handler {
         let rendered = self
             .run(&context, move |app, link, _, _| {
                 let arguments = request.arguments.unwrap_or_default();
-                app.render_prompt(&request.name, &arguments, &link.rights)
+                let mut rendered = app.render_prompt(&request.name, &arguments, &link.rights)?;
+                prompts::say_absence(app, &mut rendered.description);
+                Ok(rendered)
             })
             .await?;
         prompts::rendered(rendered).map(Into::into).map_err(error_data)

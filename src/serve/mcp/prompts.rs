@@ -1,6 +1,6 @@
 //! Prompts as the protocol tells them, and seed 002's methods that change them.
 
-use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage};
+use rmcp::model::{GetPromptResult, MetaObject, Prompt, PromptArgument, PromptMessage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::{
         Error, Result, from_json,
         prompt::{Argument, Draft, Patch},
     },
+    search,
     store::revisions::Actor,
 };
 
@@ -46,6 +47,20 @@ pub fn rendered(rendered: Rendered) -> Result<GetPromptResult> {
     let mut result = GetPromptResult::new(messages);
     result.description = rendered.description;
     Ok(result)
+}
+
+/// Says in a description that the store is away: the prompt is as it was read last.
+pub fn say_absence(app: &App, description: &mut Option<String>) {
+    if app.store.items.absence().is_some() {
+        let before = description.take().map(|text| format!("{text} ")).unwrap_or_default();
+        *description = Some(format!("{before}(Note: {}.)", search::AWAY));
+    }
+}
+
+/// The same for a list.
+pub fn absence(app: &App) -> Option<MetaObject> {
+    app.store.items.absence()?;
+    Some(MetaObject([("notewell/note".to_owned(), search::AWAY.into())].into_iter().collect()))
 }
 
 /// What `prompts/delete` takes. The store refuses a name that is missing.

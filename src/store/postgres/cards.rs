@@ -3,7 +3,7 @@
 
 mod write;
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 use tokio_postgres::Row;
 
@@ -14,26 +14,24 @@ use super::{
 };
 use crate::{
     domain::{
-        Card, Error, Kind, Result, Timestamp,
-        card::{CardChange, NewCard, image_link},
+        Card, Result, Timestamp,
+        card::{CardChange, NewCard},
     },
     store::{
         cards::{
-            CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, Order,
-            Rank, Version, no_such_card,
+            CardPage, CardQuery, Cards, Flag, Images, Imported, Occupancy, Order, Rank, Version,
+            no_such_card,
+            rows::{AT_ONCE, CardRow, Search, negated, texts},
         },
         sqlite::cards::{
-            cuid, cursor, fold,
-            snapshot::{Key, Rank as Place, stamp_of_card},
-            weight,
+            cuid,
+            snapshot::{Key, stamp_of_card},
         },
     },
 };
 
 /// The name of the counter of changes.
 const COUNTER: &str = "cards";
-/// Cards that one statement of a list reads.
-const AT_ONCE: usize = 200;
 
 impl Cards for Postgres {
     fn draft(&self, new: NewCard) -> Result<Card> {
@@ -61,37 +59,8 @@ impl Cards for Postgres {
     }
 
     fn list(&self, query: &CardQuery) -> Result<CardPage> {
-        let limit = query.checked_limit()?;
-        let place = query.cursor.as_deref().map(cursor::read).transpose()?;
-        let needle = query.contains.as_deref().map(fold::fold).filter(|text| !text.is_empty());
-        // The parts of a text are joined by a character that no search may bridge.
-        if needle.as_ref().is_some_and(|needle| needle.contains(['\0', write::JOINT])) {
-            return Ok(CardPage { cards: Vec::new(), next: None });
-        }
-        self.read(|db| {
-            let mut page = CardPage { cards: Vec::new(), next: None };
-            let (mut bytes, mut last, mut after) = (0, None, place.clone());
-            loop {
-                let rows = batch(db, query, needle.as_deref(), after.as_ref())?;
-                for row in &rows {
-                    let (card, key) = (card(row)?, key(row, query.order)?);
-                    after = Some(key.clone());
-                    if !query.visible.has_labelled(Kind::Card, card.labels.iter().flatten()) {
-                        continue;
-                    }
-                    if page.cards.len() == limit || bytes >= MAX_PAGE_BYTES {
-                        page.next = last.as_ref().map(cursor::write);
-                        return Ok(page);
-                    }
-                    bytes += weight(&card);
-                    page.cards.push(card);
-                    last = Some(key);
-                }
-                if rows.len() < AT_ONCE {
-                    return Ok(page);
-                }
-            }
-        })
+        let search = Search::new(query)?;
+        self.read(|db| search.page(|after| batch(db, &search, after)))
     }
 
     fn update(&self, id: &str, change: CardChange) -> Result<Card> {
@@ -212,7 +181,7 @@ impl Cards for Postgres {
     }
 }
 
-/// What [`card`] and [`key`] read. Images may be left in the database: then their number comes.
+/// What [`row`] reads. Images may be left in the database: then their number comes.
 fn columns(images: Images) -> String {
     let images = match images {
         Images::Bytes => "c.images",
@@ -229,10 +198,10 @@ fn get(db: &mut Connection, id: &str, images: Images) -> Result<Option<Card>, Fa
 /// The next cards of a list after a place.
 fn batch(
     db: &mut Connection,
-    query: &CardQuery,
-    needle: Option<&str>,
+    search: &Search<'_>,
     after: Option<&Key>,
-) -> Result<Vec<Row>, Fault> {
+) -> Result<Vec<CardRow>, Fault> {
+    let query = search.query;
     let order = match query.order {
         Order::Listed => "c.unpinned, c.place, c.age, c.id",
         Order::Newest => "c.unpinned, c.age, c.id",
@@ -249,7 +218,7 @@ fn batch(
         parameters.push(due);
         conditions.push(format!("c.reminder <= ${}", parameters.len()));
     }
-    if let Some(needle) = &needle {
+    if let Some(needle) = &search.needle {
         parameters.push(needle);
         conditions.push(format!("strpos(c.folded, ${}) > 0", parameters.len()));
     }
@@ -269,49 +238,21 @@ fn batch(
         columns(query.images),
         conditions.join(" AND ")
     );
-    db.query(&sql, &parameters)
+    db.query(&sql, &parameters)?.iter().map(row).collect()
 }
 
-fn negated(moment: i64) -> i64 {
-    moment.checked_neg().unwrap_or(i64::MAX)
-}
-
-fn key(row: &Row, order: Order) -> Result<Key, Fault> {
-    let place = match order {
-        Order::Listed => row.try_get(5)?,
-        Order::Newest => 0.0,
-    };
-    Ok(Key {
+pub(super) fn row(row: &Row) -> Result<CardRow, Fault> {
+    Ok(CardRow {
+        id: row.try_get(0)?,
+        body: row.try_get(1)?,
+        images: row.try_get(2)?,
+        image_count: row.try_get(3)?,
         unpinned: row.try_get(4)?,
-        order: Place(place),
-        updated: Reverse(negated(row.try_get(6)?)),
-        id: row.try_get::<_, String>(0)?.into(),
+        place: row.try_get(5)?,
+        age: row.try_get(6)?,
     })
 }
 
-fn card(row: &Row) -> Result<Card, Fault> {
-    let id: String = row.try_get(0)?;
-    let unreadable = |why: String| {
-        Fault::Refused(Error::damaged(format!(
-            "the card `{id}` in the database cannot be read: {why}; restore it from a backup"
-        )))
-    };
-    let body =
-        serde_json::from_str(row.try_get(1)?).map_err(|error| unreadable(error.to_string()))?;
-    let mut card = Card::from_json(&body).map_err(&unreadable)?;
-    card.images = match (row.try_get::<_, Option<String>>(2)?, row.try_get::<_, Option<i64>>(3)?) {
-        (Some(images), _) => Some(texts(images)?),
-        (None, Some(count)) => {
-            Some((0..usize::try_from(count).unwrap_or(0)).map(|n| image_link(&id, n)).collect())
-        }
-        (None, None) => None,
-    };
-    card.id = id;
-    Ok(card)
-}
-
-fn texts(list: String) -> Result<Vec<String>, Fault> {
-    serde_json::from_str(&list).map_err(|error| {
-        Fault::Refused(Error::damaged(format!("a list of a card cannot be read: {error}")))
-    })
+fn card(one: &Row) -> Result<Card, Fault> {
+    Ok(row(one)?.card()?)
 }

@@ -7,7 +7,7 @@ use tokio_postgres::{Row, types::Type};
 use super::{Postgres, connection::Connection, fault::Fault};
 use crate::{
     domain::{Error, Pid, Result},
-    store::replica::{Batch, Cell, Pulse, Rows},
+    store::replica::{Batch, Cell, CopiedCard, Pulse, Rows},
 };
 
 /// Pages whose texts are read at once.
@@ -48,7 +48,7 @@ impl Postgres {
                 kinds.push(row.try_get(1)?);
             }
             let mut batch =
-                Batch { after, pids: Vec::new(), tables: Vec::new(), texts: Vec::new() };
+                Batch { after, pids: vec![], tables: vec![], texts: vec![], cards: vec![] };
             if pids.is_empty() {
                 return Ok(batch);
             }
@@ -64,6 +64,9 @@ impl Postgres {
             }
             if kinds.contains(&"page") {
                 batch.texts = texts(db, &pids)?;
+            }
+            if kinds.contains(&"card") {
+                batch.cards = cards(db, &pids)?;
             }
             batch.pids = pids.into_iter().map(Pid).collect();
             Ok(batch)
@@ -115,6 +118,32 @@ fn texts(db: &mut Connection, pids: &[i64]) -> Result<Vec<PageText>, Fault> {
         }
     }
     Ok(texts)
+}
+
+/// The cards in this database, with their images.
+fn cards(db: &mut Connection, pids: &[i64]) -> Result<Vec<CopiedCard>, Fault> {
+    let mut cards = Vec::new();
+    for pids in pids.chunks(TEXTS_AT_ONCE) {
+        let rows = db.query(
+            "SELECT c.id, c.body, c.images, c.image_count, c.unpinned, c.place, c.age, i.pid,
+                    c.archived, c.reminder, c.labels, c.folded, c.stamp
+             FROM items i JOIN cards c ON c.id = i.key
+             WHERE i.pid = ANY ($1) AND i.kind = 'card'",
+            &[&pids],
+        )?;
+        for row in &rows {
+            cards.push(CopiedCard {
+                row: super::cards::row(row)?,
+                pid: Pid(row.try_get(7)?),
+                archived: row.try_get(8)?,
+                reminder: row.try_get(9)?,
+                labels: row.try_get(10)?,
+                folded: row.try_get(11)?,
+                stamp: row.try_get(12)?,
+            });
+        }
+    }
+    Ok(cards)
 }
 
 fn cells(row: &Row) -> Result<Vec<Cell>, Fault> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use super::{Postgres, connection::Connection, fault::Fault};
+use super::{Postgres, connection::Connection, fault::Fault, is_away};
 use crate::{
     domain::{Error, Prompt, Result, Timestamp, prompt::Patch},
     store::{
@@ -64,15 +64,25 @@ impl PostgresPrompts {
     }
 
     /// The prompts as they are now: one look at the counter, and no reading when nothing changed.
+    /// While the server is away, the prompts as they were read last.
     fn now(&self) -> Result<State> {
         let known = self.state().clone();
-        let version = self.database.read(|db| db.changes_of(COUNTER))?;
-        if version == known.version {
-            return Ok(known);
+        let renew = || {
+            let version = self.database.read(|db| db.changes_of(COUNTER))?;
+            if version == known.version {
+                return Ok(known.clone());
+            }
+            self.database.snapshot(|db| known.renewed(db))
+        };
+        match renew() {
+            Ok(state) => {
+                self.adopt(&state);
+                Ok(state)
+            }
+            // The answer says that the store is away.
+            Err(error) if is_away(&error) && known.version >= 0 => Ok(known),
+            Err(error) => Err(error),
         }
-        let state = self.database.snapshot(|db| known.renewed(db))?;
-        self.adopt(&state);
-        Ok(state)
     }
 
     /// Keeps what was read, unless somebody read something newer meanwhile.

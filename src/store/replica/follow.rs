@@ -31,11 +31,16 @@ const TICK: Duration = Duration::from_millis(200);
 
 impl Replica {
     /// Takes over the log until the copy stands where `wanted` says, or time is up. A server that
-    /// goes away meanwhile ends it too.
+    /// goes away meanwhile ends it too, and so does a full disk.
     pub(super) fn reach(&self, wanted: Pulse, until: Instant) -> Result<()> {
         loop {
             if self.stands_at(wanted)? {
                 self.caught_up.store(true, Ordering::Release);
+                // Another process that shares the directory may have had room.
+                self.copied(Ok(()))?;
+                return Ok(());
+            }
+            if self.believes_full() {
                 return Ok(());
             }
             let turn = lock(&self.following);
@@ -64,23 +69,25 @@ impl Replica {
         self.local.clear_mirror()
     }
 
-    /// Takes one part of the log over; `false` when the server is away.
+    /// Takes one part of the log over; `false` when the server is away or the disk is full.
     fn step(&self, wanted: Pulse) -> Result<bool> {
         if self.state.load(Ordering::Acquire) < wanted.state {
             let columns = self.columns(&sqlite::WHOLE)?;
             let Some((state, tables)) = self.reached(self.remote.whole(&columns))? else {
                 return Ok(false);
             };
-            self.local.mirror_whole(&tables)?;
+            if self.copied(self.local.mirror_whole(&tables))?.is_none() {
+                return Ok(false);
+            }
             self.state.store(state, Ordering::Release);
         }
         let columns = self.columns(&sqlite::OF_ITEMS)?;
         let batch = self.reached(self.remote.batch(self.position()?, AT_ONCE, &columns))?;
         let Some(batch) = batch else { return Ok(false) };
-        if !batch.pids.is_empty() {
-            self.local.mirror(&batch)?;
+        if batch.pids.is_empty() {
+            return Ok(true);
         }
-        Ok(true)
+        Ok(self.copied(self.local.mirror(&batch))?.is_some())
     }
 
     fn columns(&self, tables: &[&'static str]) -> Result<Vec<(&'static str, Vec<String>)>> {

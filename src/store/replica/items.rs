@@ -55,6 +55,10 @@ impl Items for Replica {
         lock(&self.away).as_ref().map(|(_, why)| why.clone())
     }
 
+    fn is_full(&self) -> bool {
+        lock(&self.full).is_some()
+    }
+
     fn library(&self) -> Result<i64> {
         self.local.library()
     }

@@ -3,9 +3,10 @@
 //! says where the log stands, and takes the rest from the copy; a write goes to the server.
 //!
 //! While the server is away, reads go on from the copy and say so ([`Items::absence`]); writes fail
-//! at once.
+//! at once. While the disk of the copy is full, reads go on too and say so ([`Items::is_full`]).
 
 mod bookmarks;
+mod cards;
 mod follow;
 mod items;
 mod pages;
@@ -26,6 +27,7 @@ pub use follow::Following;
 
 use super::{
     Items, Store, Texts,
+    cards::rows::CardRow,
     postgres::{self, Postgres},
     sqlite::Sqlite,
 };
@@ -66,6 +68,27 @@ pub struct Batch {
     pub tables: Vec<Rows>,
     /// Texts of pages, with the hash of each.
     pub texts: Vec<(Pid, Vec<u8>, Vec<u8>)>,
+    /// Cards, where the server has them.
+    pub cards: Vec<CopiedCard>,
+}
+
+/// A card with the columns that filter it.
+#[derive(Debug, Clone)]
+pub struct CopiedCard {
+    /// The item.
+    pub pid: Pid,
+    /// The card.
+    pub row: CardRow,
+    /// Whether it is archived.
+    pub archived: bool,
+    /// When a reminder that is not done comes.
+    pub reminder: Option<i64>,
+    /// Its labels, as a JSON list.
+    pub labels: Option<String>,
+    /// Its texts as they are compared.
+    pub folded: String,
+    /// Changes when the card does.
+    pub stamp: i64,
 }
 
 /// Where the library stands: one row of the server.
@@ -88,7 +111,8 @@ struct Known {
 
 /// How long a read waits for the copy to reach the log.
 const CATCH_UP: Duration = Duration::from_secs(2);
-/// How long an absence is believed where no thread looks for the server's return.
+/// How long an absence is believed where no thread looks for the server's return, and a full disk
+/// before the next attempt to write.
 const BELIEVED: Duration = Duration::from_secs(1);
 
 /// The server's store with the copy in front of it.
@@ -104,6 +128,8 @@ pub struct Replica {
     state: AtomicI64,
     /// Since when the server is away, and why.
     away: Mutex<Option<(Instant, String)>>,
+    /// Since when the disk has no room for the copy.
+    full: Mutex<Option<Instant>>,
     /// A thread looks for the server's return.
     watched: AtomicBool,
     /// The copy has reached the log once.
@@ -129,6 +155,7 @@ impl Replica {
             following: Mutex::default(),
             state: AtomicI64::new(-1),
             away: Mutex::default(),
+            full: Mutex::default(),
             watched: AtomicBool::new(false),
             caught_up: AtomicBool::new(false),
             remembered: tokens::Remembered::default(),
@@ -144,6 +171,7 @@ impl Replica {
             texts: self.clone(),
             tokens: self.clone(),
             sessions: self.clone(),
+            cards: Some(self.clone()),
             ..store
         }
     }
@@ -226,6 +254,32 @@ impl Replica {
         }
     }
 
+    /// Notes whether the copy could be written; `None` when its disk has no room.
+    fn copied<T>(&self, done: Result<T>) -> Result<Option<T>> {
+        match done {
+            Ok(value) => {
+                if lock(&self.full).take().is_some() {
+                    tracing::info!("the copy follows the store again");
+                }
+                Ok(Some(value))
+            }
+            Err(error) if error.is_disk_full() => {
+                let mut full = lock(&self.full);
+                if full.is_none() {
+                    tracing::warn!(?error, "the disk is full; reads go on from the copy as it is");
+                }
+                *full = Some(Instant::now());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a moment ago the disk had no room for the copy.
+    fn believes_full(&self) -> bool {
+        lock(&self.full).is_some_and(|tried| tried.elapsed() < BELIEVED)
+    }
+
     fn believes_away(&self) -> bool {
         let watched = self.watched.load(Ordering::Acquire);
         lock(&self.away).as_ref().is_some_and(|(since, _)| watched || since.elapsed() < BELIEVED)
@@ -234,6 +288,20 @@ impl Replica {
     /// Reads from the copy.
     fn read<T>(&self, read: impl FnOnce(&Sqlite) -> Result<T>) -> Result<T> {
         read(self.fresh()?)
+    }
+
+    /// Reads from the server, or from the copy while the server is away.
+    fn read_through<T>(
+        &self,
+        remote: impl FnOnce(&Postgres) -> Result<T>,
+        local: impl FnOnce(&Sqlite) -> Result<T>,
+    ) -> Result<T> {
+        if !self.believes_away()
+            && let Some(value) = self.reached(remote(&self.remote))?
+        {
+            return Ok(value);
+        }
+        local(&self.local)
     }
 
     /// Writes to the server, unless it is known to be away.

@@ -1,6 +1,8 @@
 //! A copy of the rows that searches and reads need, of a library that lives in another store. It
 //! follows that store's change log and can be deleted: it is made again.
 
+mod cards;
+
 use std::path::Path;
 
 use rusqlite::{OptionalExtension, Transaction, params, params_from_iter, types::Value};
@@ -29,6 +31,8 @@ impl Sqlite {
         let path = directory.join(format!("replica-{}.db", MIGRATIONS.len()));
         let mirror = match Self::open(&path).and_then(|mirror| mirror.adopt(library)) {
             Ok(mirror) => mirror,
+            // What is there can still be read when there is room again.
+            Err(error) if error.is_disk_full() => return Err(error),
             Err(error) => {
                 tracing::warn!(?error, "the copy of the store is made anew");
                 remove(&path)?;
@@ -40,17 +44,23 @@ impl Sqlite {
 
     /// Makes this the copy of a library.
     fn adopt(self, library: i64) -> Result<Self> {
+        // A copy that an earlier version made has no cards.
+        let is_whole: bool = self.read(|db| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'mirrored_cards')";
+            db.query_row(sql, [], |row| row.get(0))
+        })?;
         {
             let writer = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // Rows arrive in the order of the log: one may refer to another that comes later.
             let prepared = writer
                 .pragma_update(None, "foreign_keys", false)
-                .and_then(|()| writer.execute_batch(TEXTS));
+                .and_then(|()| writer.execute_batch(TEXTS))
+                .and_then(|()| writer.execute_batch(cards::TABLE));
             prepared.map_err(|error| fault::explain(error, DATABASE, "prepare it"))?;
         }
         let known: i64 =
             self.read(|db| db.query_row("SELECT id FROM library", [], |row| row.get(0)))?;
-        if known != library {
+        if !is_whole || known != library {
             self.clear_mirror()?;
             self.write(|tx| tx.execute("UPDATE library SET id = ?1", [library]))?;
         }
@@ -81,6 +91,7 @@ impl Sqlite {
                         .execute([pid.0])?;
                 }
                 tx.prepare_cached("DELETE FROM mirrored_texts WHERE pid = ?1")?.execute([pid.0])?;
+                cards::forget(tx, *pid)?;
             }
             for rows in &batch.tables {
                 if rows.table == "items" {
@@ -88,6 +99,7 @@ impl Sqlite {
                 }
                 insert(tx, rows)?;
             }
+            cards::insert(tx, &batch.cards)?;
             let mut put = tx.prepare_cached(
                 "INSERT OR REPLACE INTO mirrored_texts (pid, hash, data) VALUES (?1, ?2, ?3)",
             )?;
@@ -141,7 +153,9 @@ impl Sqlite {
     /// Forgets every row: the log is not the one that was followed.
     pub fn clear_mirror(&self) -> Result<()> {
         self.write(|tx| {
-            for table in OF_ITEMS.iter().rev().chain(&WHOLE).chain(&["mirrored_texts"]) {
+            for table in
+                OF_ITEMS.iter().rev().chain(&WHOLE).chain(&["mirrored_texts", "mirrored_cards"])
+            {
                 tx.execute(&format!("DELETE FROM {table}"), [])?;
             }
             Ok(())
@@ -249,6 +263,7 @@ mod tests {
                 },
             ],
             texts: Vec::new(),
+            cards: Vec::new(),
         }
     }
 

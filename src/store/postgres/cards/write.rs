@@ -2,7 +2,7 @@
 
 use super::{
     super::{Postgres, fault::Fault, items, transaction::Transaction},
-    COUNTER, get, negated,
+    COUNTER, get,
 };
 use crate::{
     domain::{
@@ -10,7 +10,10 @@ use crate::{
         card::{CardChange, View, item_text},
     },
     store::{
-        cards::{Flag, Images, Imported, no_such_card},
+        cards::{
+            Flag, Images, Imported, no_such_card,
+            rows::{JOINT, negated},
+        },
         sqlite::cards::{
             dates::after,
             fold::fold,
@@ -19,9 +22,6 @@ use crate::{
         },
     },
 };
-
-/// Stands between title, content and checklist items where they are searched.
-pub(super) const JOINT: char = '\u{1}';
 
 impl Postgres {
     /// Runs one write transaction and counts it as a change of the cards.
