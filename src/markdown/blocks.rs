@@ -528,10 +528,10 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// The beginning of the line that `at` is in.
+/// The beginning of the line that `at` is in. To Markdown a bare carriage return ends a line.
 pub fn line_start(text: &str, at: usize) -> usize {
     text[..at]
-        .rfind('\n')
+        .rfind(['\n', '\r'])
         .map_or_else(|| if text.starts_with('\u{feff}') { 3.min(at) } else { 0 }, |at| at + 1)
 }
 

@@ -1,6 +1,6 @@
 //! Text ↔ structure: a note's frontmatter, outline, links, passages and windows, and its HTML.
 //!
-//! This room is pure: it reads no file and asks no clock, and no input makes it panic (`fuzz/`).
+//! This room is pure: it reads no file and asks no clock, and no input makes it panic (`fuzzing/`).
 //! It never writes a note's frontmatter back through a serialiser: fields are edited line by line.
 
 pub mod blocks;

@@ -44,6 +44,7 @@ mod fake_stripe;
 mod first_walk;
 mod following;
 mod full_disk;
+mod fuzz_corpus;
 mod grants;
 mod health;
 mod help;

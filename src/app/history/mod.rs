@@ -15,4 +15,5 @@ mod undo;
 
 pub use journal::{ItemState, Journal};
 pub use list::{ChangeEntry, ChangedItem, Version};
+pub use merge::{Reverted, revert};
 pub use undo::{Conflict, Undone};

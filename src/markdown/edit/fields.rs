@@ -1,5 +1,7 @@
 //! Changes fields of a frontmatter block by line, and leaves every other byte as the author typed it.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::lines;
@@ -128,8 +130,7 @@ fn find<'a>(block: &'a str, key: &str) -> Option<(usize, usize, &'a str)> {
         let next = at + line.len();
         match &mut found {
             None => {
-                if written_key(line).is_some_and(|written| written.trim_matches(['"', '\'']) == key)
-                {
+                if written_key(line).is_some_and(|written| name(written) == key) {
                     found = Some((at, next, comment(line)));
                 }
             }
@@ -143,12 +144,52 @@ fn find<'a>(block: &'a str, key: &str) -> Option<(usize, usize, &'a str)> {
     found
 }
 
+/// The key of a line, as it is written.
 fn written_key(line: &str) -> Option<&str> {
     if line.starts_with([' ', '\t', '-', '#']) {
         return None;
     }
-    let (key, rest) = line.split_once(':')?;
-    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| key.trim_end())
+    let ends = |at: usize| line[at + 1..].chars().next().is_none_or(char::is_whitespace);
+    let after = match line.chars().next()? {
+        quote @ ('"' | '\'') => quoted(line, quote)?,
+        _ => 0,
+    };
+    let (colon, _) = line[after..].match_indices(':').find(|(at, _)| ends(after + at))?;
+    let key = line[..after + colon].trim_end();
+    (after == 0 || key.len() <= after).then_some(key)
+}
+
+/// Where a quoted text at the start of a line ends.
+fn quoted(line: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    let mut characters = line.char_indices().skip(1).peekable();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quote == '"' => escaped = true,
+            '\'' if quote == c => match characters.peek() {
+                Some((_, '\'')) => escaped = true,
+                _ => return Some(at + 1),
+            },
+            c if c == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The key that is written like this.
+fn name(written: &str) -> Cow<'_, str> {
+    let inside =
+        |quote: char| written.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    if let Some(text) = inside('\'') {
+        return text.replace("''", "'").into();
+    }
+    match inside('"') {
+        // A YAML double-quoted scalar is a JSON string but for a few rare escapes.
+        Some(text) => serde_json::from_str(written).map_or(Cow::Borrowed(text), Cow::Owned),
+        None => Cow::Borrowed(written),
+    }
 }
 
 /// ` # …` after a value that has no quotes in it; quotes make it too hard to be sure.
@@ -251,6 +292,19 @@ mod tests {
             set_fields("日記", json!({"a": true}).as_object().unwrap()).unwrap(),
             "---\na: true\n---\n日記"
         );
+    }
+
+    #[test]
+    fn a_field_is_found_however_its_name_is_quoted() {
+        for key in ["a\"b", "a: b", "it's", "\\", "x:y", "日: 記"] {
+            let fields = |value: Value| Map::from_iter([(key.to_owned(), value)]);
+            let once = set_fields("---\na: 1\n---\nBody\n", &fields(json!("x"))).unwrap();
+            let again = set_fields(&once, &fields(json!("y"))).unwrap();
+            assert_eq!(again.lines().count(), once.lines().count(), "{key}: {again}");
+            assert_eq!(set_fields(&again, &fields(Value::Null)).unwrap(), "---\na: 1\n---\nBody\n");
+        }
+        let single = "---\n'it''s: so': 1\n---\n";
+        assert_eq!(set_field(single, "it's: so", &json!(2)), single.replace('1', "2"));
     }
 
     #[test]

@@ -51,12 +51,15 @@ pub fn last_line(text: &str) -> &str {
     text.rsplit('\n').next().unwrap_or(text)
 }
 
-/// The byte after the line that ends at or goes on from `at`.
+/// The byte after the line that ends at or goes on from `at`. To Markdown a bare carriage return
+/// ends a line.
 pub fn line_end(text: &str, at: usize) -> usize {
-    match text[..at].ends_with('\n') {
-        true => at,
-        false => text[at..].find('\n').map_or(text.len(), |end| at + end + 1),
+    let (before, rest) = text.split_at(at);
+    if before.ends_with('\n') || (before.ends_with('\r') && !rest.starts_with('\n')) {
+        return at;
     }
+    rest.find(['\n', '\r'])
+        .map_or(text.len(), |end| at + end + if rest[end..].starts_with("\r\n") { 2 } else { 1 })
 }
 
 /// The byte after the byte order mark, if there is one.

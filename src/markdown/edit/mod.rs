@@ -141,7 +141,7 @@ impl Target<'_> {
             return Splices::one(start + content.start..start + content.end, new);
         }
         // Nothing was there: below a heading a blank line, and an end of line before what follows.
-        let bare = start > 0 && !self.text[..start].ends_with('\n');
+        let bare = start > 0 && !self.text[..start].ends_with(['\n', '\r']);
         let below = if start > region.start { ending } else { "" };
         let lead = if bare { format!("{ending}{below}") } else { below.to_owned() };
         let last = region.end == self.text.len();

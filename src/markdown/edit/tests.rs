@@ -69,6 +69,17 @@ fn line_endings_marks_and_missing_newlines_stay() {
 }
 
 #[test]
+fn a_bare_carriage_return_ends_a_line() {
+    let text = "above\r# A\rtext\r\r# B\nmore\n";
+    let note = Note::parse(text, "t");
+    for section in note.outline.sections() {
+        let own = note.section(text, section).to_owned();
+        assert_eq!(apply(text, &note, section, Edit::Replace(&own)).unwrap().text, text);
+    }
+    assert_eq!(edit(text, &["A"], Edit::Replace("new")).unwrap(), text.replace("text", "new"));
+}
+
+#[test]
 fn what_follows_keeps_its_structure() {
     // Without a blank line the new text would become part of the next heading.
     let text = "## A\nB\n===\ntext\n";

@@ -2,13 +2,14 @@
 //! what a request may see and write is decided by [`HostedVault`](crate::app::hosted::HostedVault),
 //! with the caller's rights.
 
+mod condition;
 mod credential;
 mod file;
 mod filesystem;
 mod locks;
 mod outcome;
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{
     body::Body,
@@ -18,6 +19,7 @@ use axum::{
 };
 use bytes::Bytes;
 use dav_server::DavHandler;
+use futures::FutureExt;
 use http_body_util::Full;
 use percent_encoding::percent_decode_str;
 
@@ -49,6 +51,12 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         return plain(StatusCode::UNAUTHORIZED, "this address needs a token");
     };
     let (parts, body) = request.into_parts();
+    if !parts.headers.get_all("if").iter().all(|value| condition::is_closed(value.as_bytes())) {
+        return plain(
+            StatusCode::BAD_REQUEST,
+            "the `If` header has a `<` or `[` without its end; nothing was changed",
+        );
+    }
     let raw = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
     let raw = raw.split('/').next().unwrap_or_default();
     let decoded = percent_decode_str(raw).decode_utf8().map(|name| name.into_owned());
@@ -100,7 +108,15 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     let has_mtime = parts.headers.contains_key(MTIME) && parts.method == Method::PUT;
     let method = parts.method.clone();
     let request = Request::from_parts(parts, Full::<Bytes>::new(read.bytes));
-    let response = handler.handle(request).await.map(Body::new);
+    // A panic of the crate must not leave the caller without an answer.
+    let Ok(response) = AssertUnwindSafe(handler.handle(request)).catch_unwind().await else {
+        tracing::error!(%method, "a WebDAV request could not be handled");
+        return plain(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the request could not be handled; look whether it changed something before you send it again",
+        );
+    };
+    let response = response.map(Body::new);
     drop(read.share);
     finished(response, &method, &outcome, has_mtime)
 }

@@ -140,6 +140,12 @@ pub(super) async fn read_body(
     body::read_up_to(site, &gate::Visitor::of(link), body, most).await
 }
 
+/// Every route of a server at `address`, without a socket: one request in, one answer out.
+pub fn routes(app: Arc<App>, address: SocketAddr) -> Router {
+    app.serve_http();
+    router(Site::new(app, address, CancellationToken::new()))
+}
+
 fn router(site: Site) -> Router {
     let limit = || middleware::from_fn_with_state(site.clone(), hold::limit);
     let agents = Router::new()

@@ -2,7 +2,7 @@
 //! Each answer uses the framing of its request. Nothing but protocol is written to stdout, broken
 //! input is answered and survived, and what was accepted is answered before the process ends.
 
-mod framing;
+pub mod framing;
 mod replies;
 
 use std::{

@@ -2,17 +2,22 @@
 
 use std::io::{BufRead, Write};
 
+/// How the bytes of a message are told from those of the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Framing {
+    /// A message is a line.
     #[default]
     Line,
+    /// A header before the message says how many bytes it has.
     ContentLength,
 }
 
 /// One message's bytes, or why they were not taken.
 #[derive(Debug)]
 pub struct Frame {
+    /// The message, or why it was not taken.
     pub bytes: Result<Vec<u8>, String>,
+    /// How it arrived; its answer leaves in the same way.
     pub framing: Framing,
 }
 
@@ -137,6 +142,7 @@ fn read_framed(
     Some(if length > most { Err(too_long(most)) } else { Ok(body) })
 }
 
+/// Writes a message in a framing.
 pub fn write(output: &mut impl Write, text: &str, framing: Framing) -> std::io::Result<()> {
     match framing {
         Framing::Line => writeln!(output, "{text}"),

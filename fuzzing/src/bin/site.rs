@@ -1,0 +1,11 @@
+//! The fuzzer of what needs an open library.
+
+#![no_main]
+
+#[path = "../choose.rs"]
+mod choose;
+#[allow(dead_code, reason = "the other binary runs the other targets")]
+#[path = "../../targets/mod.rs"]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(init: choose::init(), |data: &[u8]| choose::run(targets::SITE, data));
