@@ -1,6 +1,6 @@
 //! The `notewell` program.
 
-/// The allocator of the static builds. The one of musl has a single lock; BENCHMARKS.md compares them.
+/// The allocator of the static builds: that of musl has one lock for all threads.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
