@@ -235,8 +235,8 @@ fn a_method_is_a_skill_with_its_arguments() {
         let read = ask(&mut client, "resources/read", json!({ "uri": other }));
         let text = read["contents"][0]["text"].as_str().unwrap().to_owned();
         let now = ask(&mut client, "skills/get", json!({ "uri": other }));
-        assert_eq!(now["skill"]["resources"][0]["digest"], sha256(&text));
-        text.contains("Changed.")
+        // The page may change between the two questions.
+        now["skill"]["resources"][0]["digest"] == sha256(&text) && text.contains("Changed.")
     });
 }
 
