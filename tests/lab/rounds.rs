@@ -246,7 +246,7 @@ impl Lab {
         let mut left = bench.leftovers();
         if left.iter().any(|path| path.contains(".user.jsonl.new-")) {
             // The next writer of prompts removes it, under their lock.
-            let prompt = r#"{"name":"last","title":"","messages":[{"role":"user","content":{"type":"text","text":"x"}}]}"#;
+            let prompt = r#"{"name":"last","title":"Last","messages":[{"role":"user","content":{"type":"text","text":"x"}}]}"#;
             bench.try_say(&["call", "create_prompt", prompt]).map_err(Wrong::Other)?;
             left = bench.leftovers();
         }
