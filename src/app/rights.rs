@@ -53,7 +53,7 @@ pub enum Right {
 
 /// The rights of one request: its caller, the toolsets of its connection, and the author to whom it
 /// is confined.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
     caller: Caller,
     toolsets: Toolsets,

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    http::Http,
+    http::{Answer, Http},
     tally::{Outcome, Tally},
 };
 use crate::bench::corpus::{Corpus, Random};
@@ -73,6 +73,14 @@ impl<'a> Mixed<'a> {
             }
             self.site.pause(Duration::from_millis(500 + self.random.below(1000) as u64));
         }
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some((mut http, session)) = self.connection.take() {
+            // A session that is left behind ends by itself, later.
+            drop(http.end(&session));
+        }
     }
 
     /// Makes each call once, in turn, as a server that has just been started gets them.
@@ -84,6 +92,7 @@ impl<'a> Mixed<'a> {
                 return Err(format!("`{call}`: {kind}"));
             }
         }
+        self.end();
         Ok(())
     }
 
@@ -194,9 +203,12 @@ pub fn slow_reader(site: &Site<'_>, number: usize) {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     while !site.is_over() {
         let started = Instant::now();
-        let sips = || -> io::Result<()> {
+        let sips = || -> io::Result<Outcome> {
             let mut http = Http::open(site.address, site.token(number))?;
             http.send(&request, None)?;
+            if let Some(refused) = refused(&http.begin_answer()?) {
+                return Ok(refused);
+            }
             let mut buffer = [0; 512];
             for _ in 0..SIPS {
                 if http.sip(&mut buffer)? == 0 {
@@ -204,35 +216,49 @@ pub fn slow_reader(site: &Site<'_>, number: usize) {
                 }
                 site.pause(Duration::from_millis(250));
             }
-            Ok(())
+            Ok(Outcome::Done)
         };
-        let outcome = sips().map_or_else(|error| Outcome::broken(&error), |()| Outcome::Done);
+        let outcome = sips().unwrap_or_else(|error| Outcome::broken(&error));
         site.tally.add("read slowly", started.elapsed(), &outcome);
+        if let Outcome::Limit(_, seconds) = outcome {
+            site.pause(Duration::from_secs(seconds));
+        }
+    }
+}
+
+/// How an answer whose body was not read refuses; `None` where it does not.
+fn refused(answer: &Answer) -> Option<Outcome> {
+    match (answer.status, answer.retry_after) {
+        (200..300, _) => None,
+        (status @ (429 | 503), Some(seconds)) => {
+            Some(Outcome::Limit(format!("status {status} with Retry-After"), seconds))
+        }
+        (status, _) => Some(Outcome::Error(format!("status {status}"))),
     }
 }
 
 /// Streams that are opened and stay open. Nothing is said on them.
-pub struct Idle(Vec<TcpStream>);
+pub struct Idle(Vec<Stream>);
+
+/// An open stream, its session, and the number of its client.
+type Stream = (TcpStream, String, usize);
 
 impl Idle {
     pub fn open(site: &Site<'_>, count: usize) -> Self {
         let mut streams = Vec::with_capacity(count);
         for number in 0..count {
             let started = Instant::now();
-            let open = || -> io::Result<(Outcome, Option<TcpStream>)> {
+            let open = || -> io::Result<(Outcome, Option<Stream>)> {
                 let mut http = Http::open(site.address, site.token(number))?;
                 let begun = http.begin()?;
                 let Some(session) = begun.session.clone() else {
                     return Ok((Outcome::of(&begun), None));
                 };
                 let (answer, stream) = http.listen(&session)?;
-                match answer.status {
-                    200 => Ok((Outcome::Done, Some(stream))),
-                    status if answer.retry_after.is_some() => {
-                        Ok((Outcome::Limit(format!("status {status}"), 1), None))
-                    }
-                    status => Ok((Outcome::Error(format!("status {status}")), None)),
-                }
+                Ok(match refused(&answer) {
+                    Some(refused) => (refused, None),
+                    None => (Outcome::Done, Some((stream, session, number))),
+                })
             };
             let (outcome, stream) = open().unwrap_or_else(|error| (Outcome::broken(&error), None));
             site.tally.add("open an idle stream", started.elapsed(), &outcome);
@@ -243,6 +269,17 @@ impl Idle {
 
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Closes every stream and ends its session.
+    pub fn end(self, site: &Site<'_>) {
+        for (stream, session, number) in self.0 {
+            drop(stream);
+            // What cannot be ended now ends by itself, later.
+            let ended = Http::open(site.address, site.token(number))
+                .and_then(|mut http| http.end(&session));
+            drop(ended);
+        }
     }
 
     /// How many are still open, after taking what came on them.
@@ -261,6 +298,6 @@ impl Idle {
                 }
             }
         };
-        self.0.iter().filter(|stream| is_open(stream)).count()
+        self.0.iter().filter(|(stream, ..)| is_open(stream)).count()
     }
 }

@@ -67,7 +67,7 @@ impl Http {
         self.stream.get_mut().write_all(request.as_bytes())
     }
 
-    /// Begins a session; its id.
+    /// Begins a session; the answer has its id.
     pub fn begin(&mut self) -> io::Result<Answer> {
         let answer = self.post(&initialize(), None)?;
         if let Some(id) = answer.session.clone().filter(|_| answer.status == 200) {
@@ -86,6 +86,21 @@ impl Http {
         self.stream.get_mut().write_all(request.as_bytes())?;
         let (answer, _) = self.head()?;
         Ok((answer, self.stream.into_inner()))
+    }
+
+    /// Ends a session, as a client that says goodbye does.
+    pub fn end(&mut self, session: &str) -> io::Result<Answer> {
+        let request = format!(
+            "DELETE /_system/mcp HTTP/1.1\r\n{}Mcp-Session-Id: {session}\r\nContent-Length: 0\r\n\r\n",
+            self.head
+        );
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        self.answer()
+    }
+
+    /// Reads the status and the headers of an answer, and leaves its body.
+    pub fn begin_answer(&mut self) -> io::Result<Answer> {
+        self.head().map(|(answer, _)| answer)
     }
 
     /// Takes some bytes of an answer, as a slow reader does.

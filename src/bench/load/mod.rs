@@ -99,7 +99,7 @@ pub fn run(load: Load, seed: u64, bar: &dyn Progress, folder: &TempDir) -> Resul
     });
     let open = idle.still_open();
     let opened = idle.len();
-    drop(idle);
+    idle.end(&site);
     let peak = process::memory(server.id(), "VmHWM");
     std::thread::sleep(REST);
     let after = resident();

@@ -11,6 +11,7 @@ use super::{
     elicit::Used,
     extension::{self, Extension},
     notices::{Lists, Mailbox},
+    offers::Offers,
     pace::Pace,
     payment::StateKey,
     tasks::Runner,
@@ -78,6 +79,8 @@ pub struct Hub {
     mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>>,
     /// What callers who see the same pages were last seen to be offered, at a position of the change log.
     pub(super) lists: Mutex<Vec<(Audience, i64, Lists)>>,
+    /// What connections with the same rights were last seen to be offered.
+    pub(super) offers: Arc<Offers>,
     /// The prices that callers without a lasting connection were shown, the latest caller last.
     shown: Mutex<Vec<(Identity, Arc<ShownPrices>)>>,
     /// Signs what clients bring back from a top-up or a question.
@@ -105,7 +108,10 @@ impl Hub {
     pub fn new(app: Arc<App>) -> Arc<Self> {
         let mailboxes: Arc<Mutex<Vec<Weak<Mailbox>>>> = Arc::default();
         let listening = mailboxes.clone();
+        let offers: Arc<Offers> = Arc::default();
+        let counting = offers.clone();
         app.events.subscribe(move |event| {
+            counting.count_event();
             lock(&listening).retain(|mailbox| match mailbox.upgrade() {
                 Some(mailbox) => {
                     mailbox.post(event);
@@ -127,6 +133,7 @@ impl Hub {
             extension: extension::installed(),
             mailboxes,
             lists: Mutex::default(),
+            offers,
             shown: Mutex::default(),
             state_key: StateKey::default(),
             used: Used::default(),

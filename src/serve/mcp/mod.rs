@@ -9,6 +9,7 @@ mod handler;
 mod link;
 pub mod message;
 mod notices;
+mod offers;
 mod output;
 mod pace;
 mod payment;

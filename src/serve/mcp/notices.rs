@@ -102,11 +102,27 @@ pub struct Lists {
     resources: u64,
 }
 
+#[cfg(test)]
+impl Lists {
+    pub fn of(tools: u64, prompts: u64, resources: u64) -> Self {
+        Self { tools, prompts, resources }
+    }
+}
+
 impl Hub {
     /// The lists of a caller as they are now. Callers who see the same share the work.
     pub async fn lists(self: &Arc<Self>, link: &Link) -> Option<Lists> {
-        let (hub, link) = (self.clone(), link.clone());
-        let lists = tokio::task::spawn_blocking(move || hub.read_lists(&link)).await.ok()?;
+        if let Some(known) = self.offers.known(&link.rights) {
+            return Some(known);
+        }
+        let _turn = self.offers.turn().await?;
+        // Another connection may have looked while this one waited.
+        if let Some(known) = self.offers.known(&link.rights) {
+            return Some(known);
+        }
+        let events = self.offers.events();
+        let (hub, own) = (self.clone(), link.clone());
+        let lists = tokio::task::spawn_blocking(move || hub.read_lists(&own)).await.ok()?;
         let mut lists = lists
             .inspect_err(|error| {
                 tracing::warn!(code = error.code.as_str(), "could not read what changed")
@@ -115,6 +131,7 @@ impl Hub {
         let added = self.extension.changes();
         lists.tools = lists.tools.wrapping_add(added.tools);
         lists.prompts = lists.prompts.wrapping_add(added.prompts);
+        self.offers.remember(&link.rights, events, lists);
         Some(lists)
     }
 
@@ -139,6 +156,7 @@ impl Hub {
 
     /// Whether a caller may read a resource.
     pub async fn sees(self: &Arc<Self>, link: &Link, uri: &str) -> bool {
+        let _turn = self.offers.turn().await;
         let (app, link, uri) = (self.app.clone(), link.clone(), uri.to_owned());
         let read = move || {
             let found =
