@@ -13,7 +13,7 @@ struct Vault<'a>(&'a str);
 
 impl Resolve for Vault<'_> {
     fn link(&self, target: &LinkTarget) -> Option<String> {
-        (target.path.len() % 3 != 0).then(|| format!("/p/{}", target.path))
+        (!target.path.len().is_multiple_of(3)).then(|| format!("/p/{}", target.path))
     }
 
     fn embed(&self, target: &LinkTarget) -> Option<Embedded> {
