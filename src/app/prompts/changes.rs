@@ -30,7 +30,7 @@ impl App {
         let mut change = NewChange::new(actor, "create prompt");
         let stored = self.change_prompts(&mut change, &names, || {
             let stored = self.prompts.create(draft)?;
-            self.register_prompt(&stored.prompt.name)?;
+            self.register_prompt(&stored.prompt.name);
             Ok(stored)
         })?;
         self.tell_prompts();
@@ -49,9 +49,9 @@ impl App {
         let mut change = NewChange::new(actor, "update prompt");
         let stored = self.change_prompts(&mut change, &names, || {
             let stored = self.prompts.update(patch)?;
-            self.register_prompt(&stored.prompt.name)?;
+            self.register_prompt(&stored.prompt.name);
             if !built_in && before != stored.prompt.name {
-                self.register_prompt(&before)?;
+                self.register_prompt(&before);
             }
             Ok(stored)
         })?;
@@ -77,11 +77,12 @@ impl App {
             }
             if let Err(error) = self.prompts.delete(name) {
                 if last {
-                    self.register_prompt(name)?;
+                    self.register_prompt(name);
                 }
                 return Err(error);
             }
-            self.register_prompt(name)
+            self.register_prompt(name);
+            Ok(())
         })?;
         self.tell_prompts();
         Ok(format!("Deleted prompt: {name}"))
@@ -100,7 +101,7 @@ impl App {
             || self.prompt_states(&own()?),
             || {
                 let restored = self.prompts.restore(backup)?;
-                self.sync_prompts()?;
+                self.register_prompts();
                 Ok(restored)
             },
         )?;
@@ -121,9 +122,9 @@ impl App {
             let names: Vec<String> = prompts.iter().map(|prompt| prompt.name.clone()).collect();
             self.change_prompts(&mut change, &names, || {
                 self.prompts.add(prompts)?;
-                self.sync_prompts()
+                self.register_prompts();
+                Ok(())
             })
-            .map(drop)
         };
         let report = super::import(self.prompts.as_ref(), paths, progress, add)?;
         self.tell_prompts();
@@ -156,7 +157,8 @@ impl App {
                     }
                 }
                 self.prompts.put_records(&records)?;
-                self.sync_prompts().map(drop)
+                self.register_prompts();
+                Ok(())
             },
         )?;
         self.tell_prompts();
@@ -185,8 +187,24 @@ impl App {
         names.iter().map(state).collect()
     }
 
-    /// Tells the registry of one name: all of a large library would take longer than the change.
-    fn register_prompt(&self, name: &str) -> Result<()> {
+    /// Tells the registry of one name: all of a large library would take longer than the change. The
+    /// file is written, so a registry that cannot take it in now is no failure of the change: the
+    /// next look at the prompts does it.
+    fn register_prompt(&self, name: &str) {
+        if let Err(error) = self.try_register_prompt(name) {
+            *self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            tracing::warn!(?error, "a written prompt waits to be registered");
+        }
+    }
+
+    /// The same for all names.
+    fn register_prompts(&self) {
+        if let Err(error) = self.sync_prompts() {
+            tracing::warn!(?error, "written prompts wait to be registered");
+        }
+    }
+
+    fn try_register_prompt(&self, name: &str) -> Result<()> {
         let version = self.prompts.version()?;
         let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
         // After this change the registry is complete, unless another came in between.
