@@ -53,8 +53,10 @@ fn an_older_library_is_announced_and_not_migrated() {
     if only_sqlite("the schema's number is in its file") {
         return;
     }
+    use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     std::fs::create_dir_all(home.data()).unwrap();
+    std::fs::set_permissions(home.data(), PermissionsExt::from_mode(0o755)).unwrap();
     let path = home.data().join("notewell.db");
     let first = include_str!("../../migrations/sqlite/0001_start.sql");
     let database = rusqlite::Connection::open(&path).unwrap();

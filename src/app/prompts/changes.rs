@@ -193,14 +193,14 @@ impl App {
     fn register_prompt(&self, name: &str) {
         if let Err(error) = self.try_register_prompt(name) {
             *self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            tracing::warn!(?error, "a written prompt waits to be registered");
+            tracing::warn!(%error, "a written prompt waits to be registered");
         }
     }
 
     /// The same for all names.
     fn register_prompts(&self) {
         if let Err(error) = self.sync_prompts() {
-            tracing::warn!(?error, "written prompts wait to be registered");
+            tracing::warn!(%error, "written prompts wait to be registered");
         }
     }
 
