@@ -14,7 +14,8 @@ base=$(realpath -m "${2:-target/test-tools/debian}")
 if [ ! -e "$base/etc/debian_version" ]; then
     rm -rf "$base"
     mkdir -p "$(dirname "$base")"
-    debootstrap --variant=minbase bookworm "$base" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
+    # Without DEBIAN_MIRROR, debootstrap asks its own default.
+    debootstrap --variant=minbase bookworm "$base" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
 fi
 
 # A copy for this run: what is installed must not be there the next time.

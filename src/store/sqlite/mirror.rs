@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Transaction, params, params_from_iter, types::
 
 use super::{DATABASE, MIGRATIONS, Sqlite, fault, opening};
 use crate::{
-    domain::{Pid, Result, error::Doing},
+    domain::{Code, Pid, Result, error::Doing},
     store::replica::{Batch, Cell, Rows},
 };
 
@@ -31,8 +31,8 @@ impl Sqlite {
         let path = directory.join(format!("replica-{}.db", MIGRATIONS.len()));
         let mirror = match Self::open(&path).and_then(|mirror| mirror.adopt(library)) {
             Ok(mirror) => mirror,
-            // What is there can still be read when there is room again.
-            Err(error) if error.is_disk_full() => return Err(error),
+            // A full disk or a lock passes; what is there can be read again then.
+            Err(error) if error.code == Code::Storage => return Err(error),
             Err(error) => {
                 tracing::warn!(?error, "the copy of the store is made anew");
                 remove(&path)?;
