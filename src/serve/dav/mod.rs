@@ -80,20 +80,21 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     if let Err(error) = files.open_vault().await {
         return outcome::refused(&error);
     }
-    let most = match parts.method.as_str() {
-        "PUT" | "PATCH" => {
-            let most = usize::try_from(app.config.hosted.file_bytes).unwrap_or(usize::MAX);
-            (most, "hosted.file_bytes")
+    let is_file = matches!(parts.method.as_str(), "PUT" | "PATCH");
+    let limit = match is_file {
+        true => {
+            let bytes = usize::try_from(app.config.hosted.file_bytes).unwrap_or(usize::MAX);
+            (bytes, "hosted.file_bytes")
         }
-        _ => (MAX_BODY, BODY),
+        false => (MAX_BODY, "the body of a WebDAV request"),
     };
     // Whole before anything is written: a connection that breaks changes nothing.
-    let read = match read_body(&site, &link, body, most).await {
+    let read = match read_body(&site, &link, body, limit).await {
         Ok(read) => read,
         Err(response) => return response,
     };
     // What is no file is XML, of which the crate builds a tree.
-    if most.1 == BODY && !xml::is_shallow(&read.bytes) {
+    if !is_file && !xml::is_shallow(&read.bytes) {
         return plain(StatusCode::BAD_REQUEST, "the XML of the request is nested too deep");
     }
     let principal = link.rights.actor("webdav").who;
@@ -123,8 +124,6 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
 
 /// Bytes of the body of a request that sends no file.
 const MAX_BODY: usize = 64 << 10;
-/// What such a body is called where it is too long.
-const BODY: &str = "the body of a WebDAV request";
 
 fn finished(response: Response, method: &Method, outcome: &Outcome, has_mtime: bool) -> Response {
     let mut response = outcome.explained(response, method);

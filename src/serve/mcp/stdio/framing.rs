@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-/// How the bytes of a message are told from those of the next.
+/// How a message is delimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Framing {
     /// A message is a line.
