@@ -1,7 +1,7 @@
 //! The one error type that crosses rooms. Its code is closed: each transport maps it once, and
 //! nobody matches on the text of a message.
 
-use std::fmt;
+use std::{fmt, io, path::Path};
 
 /// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -156,6 +156,24 @@ impl Error {
         self.code == Code::Storage && self.message.starts_with(DISK_FULL)
     }
 
+    /// A folder in which this process can make no file: full, read-only, or another account's.
+    pub fn unwritable(folder: &Path, what: impl fmt::Display, error: io::Error) -> Self {
+        let shown = folder.display();
+        let made = match error.kind() {
+            _ if is_disk_full(&error) => Self::disk_full(format_args!(
+                "{what}: no new file fits into `{shown}`; `df` and `df -i` show what is used up"
+            )),
+            io::ErrorKind::ReadOnlyFilesystem => Self::storage(format!(
+                "could not {what}: `{shown}` is on a read-only file system; nothing was changed. Mount it writable, or name another folder with `--data DIR`"
+            )),
+            io::ErrorKind::PermissionDenied => Self::storage(format!(
+                "could not {what}: this account may not write to `{shown}`; nothing was changed. Give it that right, or name another folder with `--data DIR`"
+            )),
+            _ => Self::storage(format!("could not {what}: `{shown}` cannot be written: {error}")),
+        };
+        made.with_source(error)
+    }
+
     /// What failed, without the words that nothing was changed: for a failure after something was.
     pub fn reason(&self) -> &str {
         let reason = self.message.split("nothing was changed").next().unwrap_or_default();
@@ -243,8 +261,8 @@ where
 fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
             return matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
         }
         next = error.source();
@@ -258,11 +276,25 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_and_any_other_fault_is_not() {
-        let fail = |kind| Err::<(), _>(std::io::Error::from(kind)).doing("write `x`").unwrap_err();
-        let full = fail(std::io::ErrorKind::StorageFull);
+        let fail = |kind| Err::<(), _>(io::Error::from(kind)).doing("write `x`").unwrap_err();
+        let full = fail(io::ErrorKind::StorageFull);
         assert_eq!((full.code, full.code.json_rpc()), (Code::Storage, -32603));
         assert!(full.message.starts_with("disk full: nothing was changed"), "{full}");
         assert_eq!(full.reason(), "disk full");
-        assert_eq!(fail(std::io::ErrorKind::PermissionDenied).code, Code::Internal);
+        assert_eq!(fail(io::ErrorKind::PermissionDenied).code, Code::Internal);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_names_the_remedy() {
+        let said = |kind| {
+            let error = Error::unwritable(Path::new("/d"), "open `/d/x`", io::Error::from(kind));
+            assert_eq!(error.code, Code::Storage);
+            error.message
+        };
+        let denied = said(io::ErrorKind::PermissionDenied);
+        assert!(denied.contains("this account may not write to `/d`"), "{denied}");
+        assert!(denied.contains("`--data DIR`"), "{denied}");
+        assert!(said(io::ErrorKind::ReadOnlyFilesystem).contains("read-only file system"));
+        assert!(said(io::ErrorKind::StorageFull).starts_with(DISK_FULL));
     }
 }

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Error, Result, error::Doing};
 
 /// Makes the data directory, and closes it and what lies directly in it to other users, as far as
 /// they are ours. New files are private from here on.
 pub fn make_private(data: &Path) -> Result<()> {
     close_new_files();
-    std::fs::create_dir_all(data)
-        .doing(format_args!("make the data directory `{}`", data.display()))?;
+    std::fs::create_dir_all(data).map_err(|error| {
+        let there = data.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(data);
+        let what = format_args!("make the data directory `{}`", data.display());
+        Error::unwritable(there, what, error)
+    })?;
     for path in open_to_others(data)? {
         close(&path)?;
     }
@@ -57,7 +60,8 @@ const MADE_HERE: &[&str] =
     &["notewell.db", "cards.db", "completions.json", "prompts", "index", "oss"];
 
 /// Closes a file or folder of ours. What belongs to another user, or is a folder that users share
-/// (`/tmp`) or somebody's home, stays as it is; `doctor` names it.
+/// (`/tmp`) or somebody's home, stays as it is, and so does everything on a read-only disk; `doctor`
+/// names it.
 #[cfg(unix)]
 fn close(path: &Path) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -71,7 +75,11 @@ fn close(path: &Path) -> Result<()> {
         return Ok(());
     }
     permissions.set_mode(permissions.mode() & 0o700);
-    std::fs::set_permissions(path, permissions).doing(&what)
+    match std::fs::set_permissions(path, permissions) {
+        // Opening the library says what that means; what can be read is read.
+        Err(error) if error.kind() == std::io::ErrorKind::ReadOnlyFilesystem => Ok(()),
+        done => done.doing(&what),
+    }
 }
 
 #[cfg(not(unix))]

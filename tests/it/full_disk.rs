@@ -127,3 +127,47 @@ fn an_edit_that_does_not_fit_changes_nothing() {
     let content = note["structuredContent"]["content"].as_str().unwrap();
     assert_eq!(content.lines().filter(|line| line.len() > 1000).count(), rounds);
 }
+
+/// Runs a command on a disk made by `script`, with its data below that disk; gives what it says.
+fn refused_on(script: &str, arguments: &[&str]) -> Option<String> {
+    let home = Home::new();
+    let disk = home.dir.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    if !can_mount(&disk) {
+        return None;
+    }
+    let output = on_a_disk(script, &disk, arguments).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{arguments:?}: {said}");
+    // The same words, wherever the disk is.
+    Some(said.replace(disk.to_str().unwrap(), "DISK"))
+}
+
+#[test]
+fn a_library_that_cannot_be_made_says_why() {
+    if crate::support::only_sqlite("the disk holds the files of the library") {
+        return;
+    }
+    // Room for the folder, and no file number left for the database.
+    let full =
+        "mount -t tmpfs -o nr_inodes=2 tmpfs \"$DISK\" && exec \"$0\" \"$@\" --data \"$DISK/data\"";
+    let read_only = "mount -t tmpfs tmpfs \"$DISK\" && mkdir \"$DISK/data\" && mount -o remount,ro \"$DISK\" \
+        && exec \"$0\" \"$@\" --data \"$DISK/data\"";
+    let no_folder =
+        "mount -t tmpfs -o ro tmpfs \"$DISK\" && exec \"$0\" \"$@\" --data \"$DISK/data\"";
+    for arguments in [&["status"] as &[&str], &["search", "x"], &["mcp"], &["doctor"]] {
+        let Some(said) = refused_on(full, arguments) else { return };
+        assert_eq!(
+            said,
+            "notewell: disk full: nothing was changed; free space and try again (could not open `DISK/data/notewell.db`: no new file fits into `DISK/data`; `df` and `df -i` show what is used up)\n"
+        );
+    }
+    assert_eq!(
+        refused_on(read_only, &["status"]).unwrap(),
+        "notewell: could not open `DISK/data/notewell.db`: `DISK/data` is on a read-only file system; nothing was changed. Mount it writable, or name another folder with `--data DIR`\n"
+    );
+    assert_eq!(
+        refused_on(no_folder, &["status"]).unwrap(),
+        "notewell: could not make the data directory `DISK/data`: `DISK` is on a read-only file system; nothing was changed. Mount it writable, or name another folder with `--data DIR`\n"
+    );
+}

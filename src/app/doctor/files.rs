@@ -28,6 +28,26 @@ pub fn room(data: &Path) -> Option<Finding> {
     })
 }
 
+/// Whether a data directory that is not there yet cannot be made.
+#[cfg(unix)]
+pub fn closed(data: &Path) -> Option<Finding> {
+    let there = data.ancestors().skip(1).find(|folder| folder.is_dir())?;
+    let error = rustix::fs::access(there, rustix::fs::Access::WRITE_OK).err()?;
+    Some(Finding::wrong(
+        format!(
+            "the data directory `{}` cannot be made: `{}` cannot be written: {error}",
+            data.display(),
+            there.display()
+        ),
+        "make it writable for this account, or name another with `--data DIR`",
+    ))
+}
+
+#[cfg(not(unix))]
+pub fn closed(_data: &Path) -> Option<Finding> {
+    None
+}
+
 impl App {
     pub(super) fn check_prompts(&self, findings: &mut Vec<Finding>) -> Result<()> {
         for problem in self.prompts.problems()? {

@@ -121,6 +121,7 @@ pub fn self_check(config: &Config, file: Option<&Path>) -> Result<SelfCheck> {
             format!("there is no data directory `{}` yet", data.display()),
             "`notewell init` makes it",
         ));
+        findings.extend(files::closed(data));
     }
     let database = library(config, &mut findings)?;
     // Only a library that needs no migration can be opened without changing it.

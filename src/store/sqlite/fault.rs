@@ -1,6 +1,6 @@
 //! What a failure of SQLite means to the person who has to act on it.
 
-use std::{fmt::Display, path::Path};
+use std::{fmt::Display, fs::File, path::Path};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -42,6 +42,27 @@ pub fn explain(error: rusqlite::Error, database: &str, what: impl Display) -> Er
         _ => Error::internal(format!("could not {what}: {error}")),
     };
     told.with_source(error)
+}
+
+/// Turns a failure to open a database file into a sentence. SQLite says only that it cannot; the
+/// file itself, or another one made beside it as its log would be, says why.
+pub fn explain_opening(error: rusqlite::Error, database: &str, path: &Path) -> Error {
+    let what = format!("open `{}`", path.display());
+    if error.sqlite_error_code() != Some(ErrorCode::CannotOpen) {
+        return explain(error, database, what);
+    }
+    let refused = File::options().read(true).write(true).open(path).err();
+    if let Some(cause) = refused.filter(|_| path.exists()) {
+        return Error::storage(format!(
+            "could not {what}: {cause}; {database} has to be a file that this account may read and write"
+        ))
+        .with_source(error);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    match tempfile::NamedTempFile::new_in(folder) {
+        Err(cause) => Error::unwritable(folder, what, cause),
+        Ok(_) => explain(error, database, what),
+    }
 }
 
 /// Whether the disk refused to make something durable that was written.

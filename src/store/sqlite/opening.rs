@@ -48,10 +48,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection> {
         match try_connect(path) {
             Ok(connection) => return Ok(connection),
             Err(error) if is_busy(&error) && Instant::now() < deadline => thread::sleep(RETRY),
-            Err(error) => {
-                let what = format_args!("open `{}`", path.display());
-                return Err(fault::explain(error, DATABASE, what));
-            }
+            Err(error) => return Err(fault::explain_opening(error, DATABASE, path)),
         }
     }
 }

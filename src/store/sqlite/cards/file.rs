@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::{fail, layout};
+use super::{DATABASE, fail, fault, layout};
 use crate::domain::{Error, Result, error::Doing};
 
 /// Where the database is, and how it is opened.
@@ -102,5 +102,5 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection> 
         connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
         Ok(connection)
     };
-    open().map_err(|error| fail(error, format_args!("open `{}`", path.display())))
+    open().map_err(|error| fault::explain_opening(error, DATABASE, path))
 }

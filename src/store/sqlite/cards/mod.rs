@@ -44,6 +44,9 @@ use crate::{
     },
 };
 
+/// How messages call the file.
+const DATABASE: &str = "the cards' database";
+
 /// How long a statement waits for another program's lock before it fails: well below the time limit
 /// of a request.
 pub const LOCK_WAIT: Duration = Duration::from_secs(3);
@@ -127,7 +130,7 @@ fn locked() -> Error {
 }
 
 fn fail(error: rusqlite::Error, what: impl std::fmt::Display) -> Error {
-    fault::explain(error, "the cards' database", what)
+    fault::explain(error, DATABASE, what)
 }
 
 impl Inner {
