@@ -25,6 +25,8 @@ use super::{
 use crate::domain::{Error, Result, error::Doing};
 
 const POINTER: &str = "current";
+/// Tantivy's file that names the segments of the last commit.
+const META: &str = "meta.json";
 /// Tantivy's arena: a larger one makes fewer, larger segments of a first index; this keeps the
 /// process below 300 MB.
 const ARENA_BYTES: usize = 48_000_000;
@@ -50,6 +52,8 @@ pub(super) struct Generation {
     pub(super) fields: Fields,
     pub(super) directory: LazyDirectory,
     pub(super) reader: IndexReader,
+    /// The stamp before the reader was made: another process may have committed meanwhile.
+    pub(super) opened: Stamp,
 }
 
 impl Generation {
@@ -79,13 +83,14 @@ impl Generation {
         if let Some(damage) = damage(&index, &path, LazyDirectory::is_doubtful(&path))? {
             return Err(Error::internal(damage));
         }
+        let opened = Stamp::of(&path.join(META));
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(64)
             .try_into()
             .doing(what())?;
-        Ok(Arc::new(Self { name: name.to_owned(), path, index, fields, directory, reader }))
+        Ok(Arc::new(Self { name: name.to_owned(), path, index, fields, directory, reader, opened }))
     }
 
     /// What the last commit says of itself; `None` for a build that has not begun. A payload that
@@ -127,7 +132,7 @@ impl Generation {
 
     /// What changes on disk with every commit, whoever made it.
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp::of(&self.path.join("meta.json"))
+        Stamp::of(&self.path.join(META))
     }
 
     /// Reads every file and returns what is wrong with one of them.
@@ -228,7 +233,7 @@ impl Builds<'_> {
         let name = fs::read_to_string(self.0.join(POINTER)).ok()?;
         let name = name.trim();
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        (plain && name.starts_with(&readable()) && self.0.join(name).join("meta.json").exists())
+        (plain && name.starts_with(&readable()) && self.0.join(name).join(META).exists())
             .then(|| name.to_owned())
     }
 

@@ -153,15 +153,29 @@ impl Index {
             Some((id, dims)) => Some(Arc::new(Vectors::open(root, id, dims, &repairs)?)),
             None => None,
         };
-        let generation = open_build(root, source.as_ref(), &repairs)?;
+        Self::showing(root, source, vectors, repairs, open_build)
+    }
+
+    /// Opens the index with the build that `open` gives.
+    pub(super) fn showing(
+        root: &Path,
+        source: Arc<dyn Source>,
+        vectors: Option<Arc<Vectors>>,
+        repairs: Repairs,
+        open: impl FnOnce(&Path, &dyn Source, &Repairs) -> Result<Arc<Generation>>,
+    ) -> Result<Self> {
+        // Read before the build is opened: one that is chosen meanwhile is noticed later.
         let pointer = Builds(root).pointer();
-        let stamp = generation.stamp();
-        let position = generation.position()?;
+        let generation = open(root, source.as_ref(), &repairs)?;
+        // A build that another process replaces at this moment has none; the first look at it sees
+        // its successor.
+        let position = generation.position().unwrap_or(None);
+        let shown = Shown { stamp: generation.opened, generation, position, filled: None, pointer };
         Ok(Self {
             root: root.to_owned(),
             source,
             vectors,
-            shown: RwLock::new(Shown { generation, position, filled: None, stamp, pointer }),
+            shown: RwLock::new(shown),
             writing: Mutex::new(None),
             rebuilding: AtomicBool::new(false),
             published: (Mutex::new(0), Condvar::new()),
@@ -176,21 +190,25 @@ impl Index {
     /// What can be searched now. It does not change while it is held.
     pub fn view(&self) -> Result<View> {
         self.refresh()?;
-        let generation = {
-            let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(&shown.generation)
-        };
+        self.view_of(&self.generation())
+    }
+
+    fn view_of(&self, generation: &Arc<Generation>) -> Result<View> {
         let rows = self.vectors.as_ref().map(|vectors| vectors.rows()).transpose()?;
-        Ok(View::new(&generation, rows, Arc::clone(&self.narrowings)))
+        Ok(View::new(generation, rows, Arc::clone(&self.narrowings)))
     }
 
     /// This moment of the index as a caller sees it whose filters these are.
     pub fn view_for(&self, filters: &Filters) -> Result<View> {
-        let view = self.view()?;
-        match filters.visible.is_everything() {
-            true => Ok(view),
-            false => view.within(&filters.visible),
-        }
+        self.view()?.for_filters(filters)
+    }
+
+    /// The same once the index has caught up as [`Self::ensure_fresh`] lets it, and how fresh it is.
+    pub fn fresh_view_for(&self, filters: &Filters, wait: Duration) -> Result<(View, Freshness)> {
+        // Of the build that the freshness is about: another process may begin a new one at any
+        // moment, which is empty at first.
+        let (freshness, generation) = self.caught_up(wait)?;
+        Ok((self.view_of(&generation)?.for_filters(filters)?, freshness))
     }
 
     /// The mean of the vectors that `view` has; `None` where they are too few to have one.
@@ -205,14 +223,23 @@ impl Index {
     /// Lets the index catch up with everything acknowledged before this call, for at most `wait`,
     /// and says what it did not manage.
     pub fn ensure_fresh(&self, wait: Duration) -> Result<Freshness> {
+        Ok(self.caught_up(wait)?.0)
+    }
+
+    /// The same with the build that it is about.
+    fn caught_up(&self, wait: Duration) -> Result<(Freshness, Arc<Generation>)> {
         let deadline = Instant::now() + wait;
         let unread = self.source.settle(deadline);
         let head = self.source.head()?;
+        let so_far = || {
+            let (freshness, generation) = self.freshness_of_build(head)?;
+            Ok((Freshness { unread, ..freshness }, generation))
+        };
         // A copy that cannot be written gets no further.
         let goal = if self.source.is_full() { self.source.reached()?.min(head) } else { head };
         loop {
             if self.freshness(goal)?.is_fresh() || Instant::now() >= deadline {
-                return Ok(Freshness { unread, ..self.freshness(head)? });
+                return so_far();
             }
             match self.writing.try_lock() {
                 Ok(mut writing) => match self.advance(&mut writing, SMALL_STEP) {
@@ -220,10 +247,7 @@ impl Index {
                     Ok(false) => {}
                     Err(error) => {
                         drop(writing);
-                        match self.obstacle() {
-                            Some(_) => return Ok(Freshness { unread, ..self.freshness(head)? }),
-                            None => return Err(error),
-                        }
+                        return if self.obstacle().is_some() { so_far() } else { Err(error) };
                     }
                 },
                 Err(TryLockError::Poisoned(poisoned)) => {
@@ -238,6 +262,11 @@ impl Index {
 
     /// How the index stands to `head` now.
     fn freshness(&self, head: i64) -> Result<Freshness> {
+        Ok(self.freshness_of_build(head)?.0)
+    }
+
+    /// How the build that is shown now stands to `head`.
+    fn freshness_of_build(&self, head: i64) -> Result<(Freshness, Arc<Generation>)> {
         self.refresh()?;
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         let behind = match shown.position {
@@ -252,7 +281,9 @@ impl Index {
         };
         let full = || self.source.is_full().then_some(Obstacle::DiskFull);
         let obstacle = self.obstacle().or_else(full).filter(|_| behind > 0 || filling.is_some());
-        Ok(Freshness { behind, filling, unread: 0, obstacle, away: self.source.is_away() })
+        let away = self.source.is_away();
+        let freshness = Freshness { behind, filling, unread: 0, obstacle, away };
+        Ok((freshness, Arc::clone(&shown.generation)))
     }
 
     /// Brings everything in now and reports how far it is. Ends early, with what is left, when the

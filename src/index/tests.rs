@@ -11,6 +11,8 @@ use std::{
 };
 
 use super::{
+    generation::Generation,
+    repair::Repairs,
     shelf::{DIMS, Shelf, embed, embed_one, page},
     *,
 };
@@ -288,6 +290,37 @@ fn adding_up_finds_what_skipping_finds() {
 
 fn all_of(view: &View, pid: i64) -> Vec<Hit> {
     view.passages_of(Pid(pid)).unwrap()
+}
+
+/// What another process does between the moment at which a build is opened and the first search.
+#[test]
+fn what_is_committed_while_a_build_is_opened_is_found() {
+    let changes: [fn(&Index); 2] = [
+        |writer| assert_eq!(find(writer, "nineteen"), ["p9:c0"]),
+        |writer| {
+            writer.rebuild(&|_| {}).unwrap();
+            assert_eq!(find(writer, "nineteen"), ["p9:c0"]);
+        },
+    ];
+    for change in changes {
+        let (folder, shelf) = (tempfile::tempdir().unwrap(), Shelf::default());
+        let writer = open(folder.path(), &shelf);
+        shelf.put(page(1, "Garden", &["Tomatoes need water."]));
+        assert_eq!(find(&writer, "tomatoes"), ["p1:c0"]);
+        let opened = Index::showing(
+            folder.path(),
+            shelf.source(),
+            None,
+            Repairs::new(folder.path()),
+            |root, _, _| {
+                let build = Generation::open(root, &writer.generation().name);
+                shelf.put(page(9, "Nine", &["nineteen"]));
+                change(&writer);
+                build
+            },
+        );
+        assert_eq!(find(&opened.unwrap(), "nineteen"), ["p9:c0"]);
+    }
 }
 
 #[test]

@@ -89,6 +89,14 @@ impl View {
         Ok(self)
     }
 
+    /// The same moment for a caller whose filters these are.
+    pub(super) fn for_filters(self, filters: &Filters) -> Result<Self> {
+        match filters.visible.is_everything() {
+            true => Ok(self),
+            false => self.within(&filters.visible),
+        }
+    }
+
     /// The name of the part that the caller sees; `None` for everything.
     pub(super) fn part(&self) -> Option<&Arc<str>> {
         self.visible.as_ref().map(|part| &part.name)

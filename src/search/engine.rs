@@ -128,9 +128,8 @@ impl Engine {
     pub(super) fn look(&self, filters: &Filters) -> Result<(View, Freshness)> {
         let request = Patience::current();
         let wait = request.remaining().map_or(self.patience, |left| left.min(self.patience));
-        let freshness = self.index.ensure_fresh(wait)?;
+        let (view, freshness) = self.index.fresh_view_for(filters, wait)?;
         request.check()?;
-        let view = self.index.view_for(filters)?;
         let freshness = if view.is_part() { freshness.without_counts() } else { freshness };
         Ok((view, freshness))
     }
