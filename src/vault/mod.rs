@@ -25,7 +25,9 @@ pub use page::page;
 pub use place::{check_new_name, file_for_writing, is_ignored};
 pub use read::{Reason, Stamp, TextFile, etag, locate, read};
 pub use resolve::{LinkIndex, join_path};
-pub use swap::{Staged, is_abandoned, remove_abandoned, remove_staged, staging_prefix};
+pub use swap::{
+    Staged, is_abandoned, is_set_aside, remove_abandoned, remove_staged, staging_prefix,
+};
 pub use walk::{Found, Scope, Skipped, Walk, walk};
 pub use watch::{Change, Watch, watch};
 pub use write::{replace, write};

@@ -88,6 +88,16 @@ impl Staged {
         sync_folder(folder(&self.file))
     }
 
+    /// Whether the file goes.
+    pub fn is_removal(&self) -> bool {
+        matches!(self.step, Step::Remove { .. })
+    }
+
+    /// The folder of the file.
+    pub fn folder(&self) -> &Path {
+        folder(&self.file)
+    }
+
     /// Makes the change durable.
     pub fn sync(&self) -> Result<()> {
         sync_folder(folder(&self.file))
@@ -98,6 +108,16 @@ impl Staged {
         let folders: BTreeSet<&Path> = all.into_iter().map(|one| folder(&one.file)).collect();
         folders.into_iter().try_for_each(sync_folder)
     }
+}
+
+/// Whether a writer that was killed has set this file aside, with this content, for a change.
+pub fn is_set_aside(file: &Path, content: &[u8], change: i64) -> bool {
+    let prefix = staging_prefix(change);
+    let Ok(entries) = fs::read_dir(folder(file)) else { return false };
+    entries.flatten().any(|entry| {
+        entry.file_name().to_string_lossy().starts_with(&prefix)
+            && fs::read(entry.path()).is_ok_and(|bytes| bytes == content)
+    })
 }
 
 /// Removes what a writer that was killed left beside these files.

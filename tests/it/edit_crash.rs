@@ -3,6 +3,14 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
+use notewell::{
+    app::App,
+    config::EmbedProvider,
+    domain::Kind,
+    store::revisions::{Actor, NewChange, Revision},
+    tools,
+    vault::staging_prefix,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -201,4 +209,40 @@ fn two_agents_and_a_person_lose_no_acknowledged_word() {
     );
     assert!(acknowledged.len() > usize::try_from(each).unwrap(), "most edits succeed");
     assert!(missing.len() * 10 < acknowledged.len(), "{missing:?}");
+}
+
+/// The disk kept that the note left its folder, and not that it came to another one.
+#[test]
+fn a_move_of_which_a_power_cut_left_neither_file_is_taken_back() {
+    let home = Home::new();
+    let (gone, kept) = ("# Gone\n\nпервая 行\n", "# Kept\n");
+    home.note("gone.md", gone);
+    home.note("person.md", kept);
+    home.say(&["index", "--words"]);
+    let mut config = crate::support::config(&home.data());
+    config.embed.provider = EmbedProvider::None;
+    let app = App::open(config, tools::names()).unwrap();
+    let moved = |name: &str, text: &str| Revision {
+        pid: None,
+        kind: Kind::Page,
+        key: format!("vault/{name}.md"),
+        moved_to: Some(format!("vault/folder/{name}.md")),
+        before: Some(text.into()),
+        after: Some(text.into()),
+    };
+    let mut change = NewChange::new(&Actor::shell("move"), "two moves");
+    let begun = {
+        let turn = app.store.revisions.turn().unwrap();
+        let revisions = [moved("gone", gone), moved("person", kept)];
+        app.store.revisions.begin(&turn, &mut change, &revisions).unwrap()
+    };
+    let aside = home.vault().join(format!("{}x.tmp", staging_prefix(begun.id.0)));
+    std::fs::rename(home.vault().join("gone.md"), &aside).unwrap();
+    // This one a person took elsewhere, and it stays there.
+    std::fs::rename(home.vault().join("person.md"), home.vault().join("mine.md")).unwrap();
+    app.recover().unwrap();
+    assert_eq!(text(&home, "gone.md").as_deref(), Some(gone));
+    assert_eq!(text(&home, "mine.md").as_deref(), Some(kept));
+    assert!(!aside.exists() && text(&home, "person.md").is_none());
+    assert!(app.store.revisions.pending().unwrap().is_empty());
 }

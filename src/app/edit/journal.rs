@@ -78,17 +78,13 @@ impl App {
         for revision in revisions {
             self.stage(revision, &prefix, &mut staged).map_err(Failure::Clean)?;
         }
-        for at in 0..staged.len() {
-            let (key, write) = &mut staged[at];
-            let refused = match write.commit() {
-                Ok(true) => continue,
-                Ok(false) => Error::conflict(format!(
-                    "`{key}` was changed by somebody else at this moment; nothing was changed. Read it again"
-                )),
-                Err(error) => error,
-            };
+        // What goes comes last.
+        staged.sort_by_key(|(_, write)| write.is_removal());
+        let kept = staged.partition_point(|(_, write)| !write.is_removal());
+        let (new, gone) = staged.split_at_mut(kept);
+        if let Err(refused) = commit_in_order(new, gone) {
             let mut reverted = Ok(());
-            for (_, write) in staged[..at].iter_mut().rev() {
+            for (_, write) in staged.iter_mut().rev() {
                 reverted = write.revert().and(reverted);
             }
             return Err(match reverted {
@@ -169,6 +165,28 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// Commits new files, and then removals. A file goes from one folder only when the other folder has
+/// it on the disk: the names of different folders become durable in any order.
+fn commit_in_order(new: &mut [(String, Staged)], gone: &mut [(String, Staged)]) -> Result<()> {
+    commit_each(new)?;
+    let elsewhere = |(_, write): &&(String, Staged)| {
+        gone.iter().any(|(_, removed)| removed.folder() != write.folder())
+    };
+    Staged::sync_all(new.iter().filter(elsewhere).map(|(_, write)| write))?;
+    commit_each(gone)
+}
+
+fn commit_each(staged: &mut [(String, Staged)]) -> Result<()> {
+    for (key, write) in staged {
+        if !write.commit()? {
+            return Err(Error::conflict(format!(
+                "`{key}` was changed by somebody else at this moment; nothing was changed. Read it again"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A failure after files were changed: the next write completes the change or takes it back.

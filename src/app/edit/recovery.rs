@@ -20,6 +20,8 @@ enum State {
     After,
     /// A move of which the new file is there and the old one is not gone yet.
     Half,
+    /// A move of which the old file is set aside and the new one is not there.
+    Aside,
     /// Neither: somebody wrote to it since.
     Foreign,
 }
@@ -51,13 +53,13 @@ impl App {
             revisions.iter().flat_map(|revision| [revision.key.as_str(), revision.key_after()]);
         let files = keys.filter_map(|key| Some(self.page_file(key).ok()?.file));
         // A hosted vault has no file.
-        let files = files.filter(|file| !file.as_os_str().is_empty());
-        vault::remove_staged(files.collect::<Vec<_>>(), begun.id.0);
-        let states: Vec<State> =
-            revisions.iter().map(|revision| self.state(revision)).collect::<Result<_>>()?;
+        let files: Vec<_> = files.filter(|file| !file.as_os_str().is_empty()).collect();
+        let states = revisions.iter().map(|revision| self.state(revision, begun));
+        let states: Vec<State> = states.collect::<Result<_>>()?;
         // The caller has no acknowledgement yet, so a partial change is rolled back.
         let is_done = states.iter().all(|state| *state == State::After);
         if is_done {
+            vault::remove_staged(files, begun.id.0);
             self.record_pages(&mut revisions)?;
             journal.finish_as(begun, &revisions)?;
         } else {
@@ -65,9 +67,12 @@ impl App {
                 match state {
                     State::After => self.put_again(&reversed(revision), begun)?,
                     State::Half => self.remove_copy(revision, begun)?,
+                    State::Aside => self.put_back(revision, begun)?,
                     State::Before | State::Foreign => {}
                 }
             }
+            // Last: a file that was set aside may be all that is left of a note.
+            vault::remove_staged(files, begun.id.0);
             journal.abandon(begun)?;
         }
         tracing::info!(
@@ -80,7 +85,7 @@ impl App {
     }
 
     /// What the files of a revision hold now.
-    fn state(&self, revision: &Revision) -> Result<State> {
+    fn state(&self, revision: &Revision, begun: Begun) -> Result<State> {
         let content = |key: &str| -> Result<Option<Vec<u8>>> {
             let (vault, path) = split_key(key)?;
             let row = self.known_vault(vault)?;
@@ -99,8 +104,17 @@ impl App {
             (from, None) if from == revision.before => State::Before,
             (None, to) if to == revision.after => State::After,
             (from, to) if from == revision.before && to == revision.after => State::Half,
+            (None, None) if self.is_set_aside(revision, begun) => State::Aside,
             _ => State::Foreign,
         })
+    }
+
+    /// Whether the file of a move was taken away by the change, and not by somebody else.
+    fn is_set_aside(&self, revision: &Revision, begun: Begun) -> bool {
+        let (Ok(from), Some(before)) = (self.page_file(&revision.key), &revision.before) else {
+            return false;
+        };
+        vault::is_set_aside(&from.file, before, begun.id.0)
     }
 
     fn put_again(&self, revision: &Revision, begun: Begun) -> Result<()> {
@@ -111,6 +125,19 @@ impl App {
             write.sync()?;
         }
         Ok(())
+    }
+
+    /// Writes the old file of a move again.
+    fn put_back(&self, revision: &Revision, begun: Begun) -> Result<()> {
+        let old = Revision {
+            pid: revision.pid,
+            kind: revision.kind,
+            key: revision.key.clone(),
+            moved_to: None,
+            before: None,
+            after: revision.before.clone(),
+        };
+        self.put_again(&old, begun)
     }
 
     /// Removes the new file of a move whose old file is still there.
