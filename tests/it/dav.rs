@@ -163,6 +163,64 @@ fn files_and_folders_move_and_copy_inside_the_vault() {
 }
 
 #[test]
+fn what_is_replaced_goes_to_the_trash_and_a_refusal_says_why() {
+    let home = hosted("team");
+    say(&home, &["user", "add", "ann"]);
+    say(&home, &["grant", "add", "ann", "--whole-vault", "team"]);
+    say(&home, &["grant", "add", "ann", "--folder", "team/board", "--write"]);
+    let out = say(&home, &["token", "create", "--user", "ann", "--scope", "read,write"]);
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    let ann = Dav::new(&server, out.split_whitespace().last().unwrap(), "team");
+    for folder in ["board", "closed", "closed/deep", "tree"] {
+        dav.send("MKCOL", folder, &[], b"");
+    }
+    for (path, text) in [
+        ("new.md", "# New\n\nhalcyonic\n"),
+        ("old.md", "# Old\n\nobsoletic\n"),
+        (".settings.json", "{}"),
+        ("board/n.md", "# N\n"),
+        ("board/deep.md", "# Deep\n"),
+        ("closed/n.md", "# Closed\n"),
+        ("closed/deep/n.md", "# Deep\n"),
+        ("tree/n.md", "# Tree\n"),
+    ] {
+        assert_eq!(dav.put(path, text).status, 201, "{path}");
+    }
+    let over = |dav: &Dav<'_>, method: &str, from: &str, to: &str| {
+        dav.send(method, from, &[("Destination", &dav.destination(to))], b"")
+    };
+    // What was there is in the trash, whoever takes its place.
+    assert_eq!(over(&dav, "MOVE", "new.md", "old.md").status, 204);
+    assert_eq!(dav.get("old.md").body, "# New\n\nhalcyonic\n");
+    assert_eq!(dav.get(".trash/old.md").body, "# Old\n\nobsoletic\n");
+    assert_eq!((dav.get("new.md").status, finds(&server, &owner, "obsoletic").len()), (404, 0));
+    assert_eq!(finds(&server, &owner, "halcyonic"), ["New"]);
+    assert_eq!(over(&dav, "COPY", "old.md", ".settings.json").status, 204);
+    assert_eq!(over(&dav, "MOVE", "old.md", ".settings.json").status, 204);
+    assert_eq!(dav.get(".trash/.settings.json").status, 404, "settings are not kept");
+    assert_eq!(over(&dav, "COPY", "tree/", ".settings.json").status, 204);
+    assert_eq!(dav.get(".settings.json/n.md").body, "# Tree\n");
+    // One file: a status and a sentence. Nothing went.
+    for method in ["COPY", "MOVE"] {
+        let refused = over(&ann, method, "board/n.md", "closed/n.md");
+        assert_eq!(refused.status, 403, "{method}: {}", refused.body);
+        assert!(refused.body.contains("write"), "{method}: {}", refused.body);
+    }
+    assert_eq!(dav.get("closed/n.md").body, "# Closed\n");
+    // Several: their statuses, and the sentence in the description.
+    let refused = over(&ann, "MOVE", "board/deep.md", "closed");
+    assert_eq!(refused.status, 207, "{}", refused.body);
+    let (_, described) = refused.body.split_once("<D:responsedescription>").unwrap();
+    assert!(described.contains("write"), "{}", refused.body);
+    assert!(described.ends_with("</D:responsedescription>\n</D:multistatus>"), "{described}");
+    let refused = ann.send("DELETE", "closed", &[], b"");
+    assert!(refused.body.contains("<D:responsedescription>"), "{}", refused.body);
+    assert_eq!(dav.get("closed/deep/n.md").body, "# Deep\n");
+}
+
+#[test]
 fn nothing_leads_out_of_the_vault() {
     let home = hosted("team");
     put(&home.dir.path().join("secret.md"), "secret");
@@ -399,12 +457,8 @@ fn the_files_of_a_skill_are_its_authors_alone() {
         let headers: Vec<(&str, &str)> = header.into_iter().collect();
         let body: &[u8] = if method == "PUT" { b"echo evil\n" } else { b"" };
         let answer = ann.send(method, path, &headers, body);
-        // Where a file is there to be replaced, the refusal is one of several statuses.
-        let is_refused = match answer.status {
-            207 => answer.body.contains("403 Forbidden"),
-            status => status == 403 && answer.body.contains("part of the skill in `skills/plan`"),
-        };
-        assert!(is_refused, "{method} {path}: {} {}", answer.status, answer.body);
+        let says = answer.body.contains("part of the skill in `skills/plan`");
+        assert!(answer.status == 403 && says, "{method} {path}: {} {}", answer.status, answer.body);
     }
     let edit = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "edit_page",

@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -51,6 +51,10 @@ pub struct VaultFiles {
     /// What was first seen at each path: what the request's conditions were checked against.
     pub seen: Arc<Mutex<HashMap<VaultPath, Expected>>>,
     pub listed: Arc<AtomicUsize>,
+    /// Where a COPY or MOVE puts things.
+    pub destination: Option<VaultPath>,
+    /// The crate asked to delete the file at the destination before something takes its place.
+    pub is_replacing: Arc<AtomicBool>,
     pub outcome: Arc<Outcome>,
 }
 
@@ -99,6 +103,10 @@ impl VaultFiles {
                 "this is the vault itself; name something inside it",
             ))
         })
+    }
+
+    fn is_destination(&self, path: &VaultPath) -> bool {
+        self.destination.as_ref() == Some(path)
     }
 
     async fn stat(&self, path: Option<VaultPath>) -> FsResult<HostedFile> {
@@ -248,7 +256,14 @@ impl DavFileSystem for VaultFiles {
         Box::pin(async move {
             let Some(path) = self.path(path)? else { return Err(FsError::Exists) };
             self.check_parent(&path).await?;
-            self.ask(move |vault| vault.make_folder(&path)).await
+            let replaces = self.is_destination(&path) && self.is_replacing.load(Ordering::Relaxed);
+            self.ask(move |vault| {
+                if replaces {
+                    vault.delete(&path)?;
+                }
+                vault.make_folder(&path)
+            })
+            .await
         })
     }
 
@@ -262,6 +277,11 @@ impl DavFileSystem for VaultFiles {
     fn remove_file<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, ()> {
         Box::pin(async move {
             let path = self.inner_path(path)?;
+            if self.is_destination(&path) {
+                // The copy or move replaces it in one transaction, or is refused as a whole.
+                self.is_replacing.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
             self.ask(move |vault| vault.delete(&path)).await
         })
     }

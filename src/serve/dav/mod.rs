@@ -14,7 +14,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     response::Response,
 };
 use bytes::Bytes;
@@ -75,6 +75,8 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         mtime_ns: mtime_ns(&parts.headers),
         seen: Arc::default(),
         listed: Arc::default(),
+        destination: destination(&parts.headers, decoded),
+        is_replacing: Arc::default(),
         outcome: outcome.clone(),
     };
     if let Err(error) = files.open_vault().await {
@@ -119,14 +121,24 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     };
     let response = response.map(Body::new);
     drop(read.share);
-    finished(response, &method, &outcome, has_mtime)
+    finished(response, &method, outcome, has_mtime)
 }
 
 /// Bytes of the body of a request that sends no file.
 const MAX_BODY: usize = 64 << 10;
 
-fn finished(response: Response, method: &Method, outcome: &Outcome, has_mtime: bool) -> Response {
-    let mut response = outcome.explained(response, method);
+fn finished(
+    response: Response,
+    method: &Method,
+    outcome: Arc<Outcome>,
+    has_mtime: bool,
+) -> Response {
+    let mut response = match response.status() {
+        StatusCode::MULTI_STATUS if method.as_str() != "PROPFIND" => {
+            outcome::described(response, outcome)
+        }
+        _ => outcome.explained(response, method),
+    };
     let is_done = response.status().is_success();
     let headers = response.headers_mut();
     for (name, value) in [
@@ -147,6 +159,14 @@ fn finished(response: Response, method: &Method, outcome: &Outcome, has_mtime: b
 /// Whether a request says what it expects to be there.
 fn is_conditional(headers: &HeaderMap) -> bool {
     ["if-match", "if-none-match", "if"].iter().any(|name| headers.contains_key(*name))
+}
+
+/// The path in the vault that the `Destination` header names.
+fn destination(headers: &HeaderMap, vault: &str) -> Option<VaultPath> {
+    let address: Uri = headers.get("destination")?.to_str().ok()?.parse().ok()?;
+    let path = percent_decode_str(address.path()).decode_utf8().ok()?;
+    let path = path.strip_prefix(ROOT)?.strip_prefix(vault)?.strip_prefix('/')?;
+    VaultPath::parse(path.trim_end_matches('/')).ok()
 }
 
 fn mtime_ns(headers: &HeaderMap) -> Option<i64> {

@@ -1,15 +1,23 @@
 //! Why a request was refused: the protocol's crate knows status codes, people need a sentence.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     body::Body,
     http::{HeaderValue, Method, StatusCode, header},
     response::Response,
 };
+use bytes::Bytes;
 use dav_server::fs::FsError;
+use http_body_util::BodyExt;
 
-use crate::domain::{Code, Error};
+use crate::{
+    domain::{Code, Error},
+    serve::http::html,
+};
+
+/// How a `multistatus` of the protocol's crate ends. The addresses in it are percent-encoded.
+const END: &[u8] = b"</D:multistatus>";
 
 /// The first refusal of a request.
 #[derive(Debug, Default)]
@@ -41,6 +49,20 @@ impl Outcome {
         kept.get_or_insert_with(|| (status, sentence.to_owned()));
     }
 
+    /// The end of a `multistatus` with the sentence, which is known by then.
+    fn with_description(&self, bytes: Bytes) -> Bytes {
+        let Some(at) = bytes.windows(END.len()).position(|window| window == END) else {
+            return bytes;
+        };
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((_, sentence)) = kept else { return bytes };
+        // XML has no place for control characters.
+        let sentence: String = sentence.chars().filter(|c| !c.is_control()).collect();
+        let described =
+            format!("<D:responsedescription>{}</D:responsedescription>\n", html::escape(&sentence));
+        [&bytes[..at], described.as_bytes(), &bytes[at..]].concat().into()
+    }
+
     /// The answer with the sentence. What is not found is not explained: clients ask for much that
     /// is not there.
     pub fn explained(&self, response: Response, method: &Method) -> Response {
@@ -67,6 +89,15 @@ impl Outcome {
             },
         }
     }
+}
+
+/// The statuses of several files, with the sentence about the first refusal at their end.
+pub fn described(response: Response, outcome: Arc<Outcome>) -> Response {
+    response.map(|body| {
+        Body::new(
+            body.map_frame(move |frame| frame.map_data(|bytes| outcome.with_description(bytes))),
+        )
+    })
 }
 
 /// What a code of the protocol means to a person.

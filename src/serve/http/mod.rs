@@ -11,7 +11,7 @@ mod guard;
 mod health;
 mod help;
 mod hold;
-mod html;
+pub(super) mod html;
 mod janitor;
 mod memory;
 mod oauth;

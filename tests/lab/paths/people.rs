@@ -95,7 +95,7 @@ pub fn hosted(bench: &Bench) -> Path {
         body: body.to_owned(),
     };
     let mut session = Session::start(bench, Door::Http, &token, false, false).unwrap();
-    for n in 0..5 {
+    for n in 0..6 {
         let text = format!("# Note {n}\r\n\ncommon 単語 {n}\n");
         session.perform(bench, &dav("PUT", &format!("n{n}.md"), None, &text));
     }
@@ -105,9 +105,9 @@ pub fn hosted(bench: &Bench) -> Path {
         dav("PUT", "new0.md", None, "# New\n\ncommon\n"),
         dav("PUT", "n0.md", None, "# Note 0\n\nизменено common\n"),
         dav("DELETE", "n1.md", None, ""),
-        dav("MOVE", "n2.md", Some("moved2.md"), ""),
+        dav("MOVE", "n2.md", Some("n3.md"), ""),
         dav("PUT", "large.md", None, &large),
-        dav("COPY", "n3.md", Some("copy3.md"), ""),
+        dav("COPY", "n4.md", Some("n5.md"), ""),
         dav("PUT", "picture.png", None, "\u{1}\u{2}PNG"),
     ];
     let observe = |bench: &Bench, _: &mut Session| {

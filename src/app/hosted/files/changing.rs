@@ -135,8 +135,8 @@ impl HostedVault<'_> {
         self.write(&[FileStep::Remove { path, expected: Expected::Any }], Vec::new())
     }
 
-    /// Moves a file, or a folder with everything below it. A file at the destination goes to the
-    /// trash.
+    /// Moves a file, or a folder with everything below it. A file at the destination is deleted in the
+    /// same transaction, as [`Self::delete`] does.
     pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         check_path(to)?;
         self.again(true, || {
@@ -148,11 +148,16 @@ impl HostedVault<'_> {
                     return Err(Error::conflict(format!("the folder `{to}` exists already")));
                 }
                 let (_, bytes) = self.existing(to)?;
-                self.check_removal(to, &bytes)?;
-                let trash = self.trash_path(to)?;
                 let expected = there.hash.map_or(Expected::Any, Expected::Content);
-                steps.push(FileStep::Move { from: to.clone(), to: trash.clone(), expected });
-                revisions.extend(self.moved(to, &trash, bytes));
+                if is_hidden(to.as_str()) {
+                    self.check_place(to)?;
+                    steps.push(FileStep::Remove { path: to.clone(), expected });
+                } else {
+                    self.check_removal(to, &bytes)?;
+                    let trash = self.trash_path(to)?;
+                    steps.push(FileStep::Move { from: to.clone(), to: trash.clone(), expected });
+                    revisions.extend(self.moved(to, &trash, bytes));
+                }
             }
             let files = match source.is_folder() {
                 true => self.app.store.hosted.below(&self.row.name, from.as_str())?,
