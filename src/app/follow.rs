@@ -173,7 +173,12 @@ impl App {
         if followed.looked.elapsed() >= AGAIN {
             followed.looked = Instant::now();
             let row = self.sources.vault(&followed.row.name).ok().flatten();
-            let in_trouble = row.is_some_and(|row| row.problem.is_some());
+            let in_trouble = row.as_ref().is_some_and(|row| row.problem.is_some());
+            if let Some(row) = row.filter(|row| row.location != followed.row.location) {
+                // Somebody pointed the vault at another folder.
+                followed.row = row;
+                followed.watch = None;
+            }
             if in_trouble {
                 // A folder that was mounted anew is another one than was watched.
                 followed.watch = None;

@@ -5,8 +5,12 @@ use serde_json::json;
 
 use super::{Common, bar::Bar, out};
 use crate::{
-    app::{App, vaults::NO_VAULT},
+    app::{
+        App,
+        vaults::{NO_VAULT, unknown_vault},
+    },
     domain::{Error, Result},
+    store::pages::VaultRow,
 };
 
 #[derive(Args)]
@@ -32,6 +36,12 @@ enum Command {
         /// Look for changes by reading the folder, where the file system sends no events
         #[arg(long)]
         poll: bool,
+    },
+    /// Read a vault from the folder that it moved to; its history and grants stay
+    Move {
+        name: String,
+        /// Where its notes are now
+        folder: PathBuf,
     },
     /// Make a vault that lives in the library itself: for authors who write over WebDAV, with
     /// `notewell push`, or with the tools
@@ -81,6 +91,12 @@ impl Vault {
                 let vault = app.sources.add_vault(&folder, name.as_deref(), poll)?;
                 out::say(format_args!("{}\t{}", vault.name, vault.location));
             }
+            Command::Move { name, folder } => {
+                let vault = app.sources.move_vault(&name, &folder)?;
+                out::say(format_args!("{}\t{}", vault.name, vault.location));
+                look(&app, &[vault], false)?;
+                out::note("Change the folder in the config, too, if it names the old one.");
+            }
             Command::Create { name, author } => {
                 let vault = app.create_vault(&name, author.as_deref())?;
                 out::say(format_args!("{}\t{}", vault.name, vault.location));
@@ -98,7 +114,7 @@ impl Vault {
 }
 
 fn remove(app: &App, name: &str, delete_files: bool) -> Result<()> {
-    let vault = app.sources.vault(name)?.ok_or_else(|| unknown(name))?;
+    let vault = app.sources.vault(name)?.ok_or_else(|| unknown_vault(name))?;
     if delete_files && !vault.is_hosted() {
         return Err(Error::invalid_params(format!(
             "`{name}` is a folder, whose files are never deleted from here; leave out --delete-files"
@@ -123,11 +139,15 @@ fn rescan(app: &App, name: Option<String>, accept_empty: bool) -> Result<()> {
     if let Some(name) = &name {
         vaults.retain(|vault| vault.name == *name);
         if vaults.is_empty() {
-            return Err(unknown(name));
+            return Err(unknown_vault(name));
         }
     }
+    look(app, &vaults, accept_empty)
+}
+
+fn look(app: &App, vaults: &[VaultRow], accept_empty: bool) -> Result<()> {
     let bar = Bar::new();
-    for vault in &vaults {
+    for vault in vaults {
         let synced = match accept_empty {
             true => app.sources.accept_empty(vault, &bar)?,
             false => app.sources.sync_vault(vault, &bar)?,
@@ -142,8 +162,4 @@ fn rescan(app: &App, name: Option<String>, accept_empty: bool) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn unknown(name: &str) -> Error {
-    Error::invalid_params(format!("no vault is called `{name}`; `notewell vault list` names them"))
 }

@@ -209,6 +209,9 @@ pub trait Pages: Send + Sync {
     /// Adds a vault. A known location keeps its name; a name that is taken gets a number.
     fn add_vault(&self, name: &str, location: &str, poll: bool) -> Result<VaultRow>;
 
+    /// Sets where the texts of a vault are. The next look says whether they can be read there.
+    fn move_vault(&self, name: &str, location: &str) -> Result<()>;
+
     /// Forgets a vault; its pages leave the library, its texts stay where they are.
     fn remove_vault(&self, name: &str) -> Result<bool>;
 

@@ -172,6 +172,9 @@ fn pages_come_change_move_and_go() {
         }
         pages.mark_seen("v", Timestamp(5)).unwrap();
         assert_eq!(pages.vaults().unwrap()[0].seen, Some(Timestamp(5)));
+        pages.move_vault("v", "new place").unwrap();
+        let moved = pages.vaults().unwrap().into_iter().find(|row| row.name == "v").unwrap();
+        assert_eq!(moved.location, "new place");
         assert!(pages.remove_vault("v").unwrap());
         assert!(!pages.remove_vault("v").unwrap());
         assert!(pages.list(None, 10, &Visible::everything()).unwrap().is_empty());

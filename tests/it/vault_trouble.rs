@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, PATIENCE, put, until};
+use crate::support::{Account, Client, Home, PATIENCE, put, until};
 
 fn passages(home: &Home) -> u64 {
     let status: Value = serde_json::from_str(&home.say(&["status", "--json"])).unwrap();
@@ -220,7 +220,7 @@ fn moves_of_many_files_keep_every_pid() {
     }
     let mut client = home.stdio();
     client.initialize();
-    let pids = |client: &mut crate::support::Client| -> Vec<(String, i64)> {
+    let pids = |client: &mut Client| -> Vec<(String, i64)> {
         let mut found = Vec::new();
         let mut cursor = Value::Null;
         loop {
@@ -249,7 +249,7 @@ fn moves_of_many_files_keep_every_pid() {
         // One by one, so that the halves of a move fall into different batches.
         std::thread::sleep(Duration::from_millis(1));
     }
-    let moved = |client: &mut crate::support::Client| {
+    let moved = |client: &mut Client| {
         let answer = client.call("search", json!({ "query": "path:b/", "limit": 1 }));
         answer["structuredContent"]["totalMatches"].as_u64() == Some(FILES as u64)
     };
@@ -266,7 +266,7 @@ fn a_change_made_while_the_database_is_locked_is_read_afterwards() {
     home.note("a.md", "# A\n\nzebra\n");
     let mut client = home.stdio();
     client.initialize();
-    let count = |client: &mut crate::support::Client, query: &str| {
+    let count = |client: &mut Client, query: &str| {
         let found = client.call("search", json!({ "query": query }));
         found["structuredContent"]["results"].as_array().unwrap().len()
     };
@@ -291,7 +291,7 @@ fn a_vault_that_comes_back_while_serving_is_followed_again() {
     fs::rename(home.vault(), &away).unwrap();
     let mut client = home.stdio();
     client.initialize();
-    let count = |client: &mut crate::support::Client, query: &str| {
+    let count = |client: &mut Client, query: &str| {
         let found = client.call("search", json!({ "query": query }));
         found["structuredContent"]["results"].as_array().unwrap().len()
     };
@@ -332,4 +332,74 @@ fn a_note_that_became_a_pipe_holds_nothing_up() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(ended, "the server ends");
+}
+
+fn said(account: &Account, arguments: &[&str]) -> String {
+    let (code, out, error) = account.run(arguments);
+    assert_eq!(code, 0, "{arguments:?}: {out}{error}");
+    out + &error
+}
+
+/// A vault whose folder moved is not added a second time: a command points it at the new folder,
+/// and numbers, history and grants stay.
+#[test]
+fn a_vault_whose_folder_moved_is_pointed_at_the_new_one() {
+    let account = Account::new();
+    account.note("notes/en.md", "# Garden\n\nTomatoes need warm soil.\n");
+    account.note("notes/ru/сад.md", "# Сад\n\nПомидорам нужна вода.\n");
+    account.note("other/else.md", "# Else\n\nSomething else.\n");
+    let folder = |name: &str| account.path().canonicalize().unwrap().join(name);
+    said(&account, &["vault", "add", "notes"]);
+    said(&account, &["vault", "rescan"]);
+    said(&account, &["user", "add", "ann"]);
+    said(&account, &["grant", "add", "ann", "--whole-vault", "notes"]);
+    let edit = r#"{"path":"en.md","op":"append","text":"Водой."}"#;
+    said(&account, &["call", "edit_page", edit]);
+    let pid = |out: String| -> Value {
+        let found: Value = serde_json::from_str(&out).unwrap();
+        found["results"][0]["pid"].clone()
+    };
+    let before = pid(account.run(&["search", "tomatoes", "--json"]).1);
+    fs::rename(folder("notes"), folder("moved")).unwrap();
+    // Adding it says what to do, and adds nothing.
+    let (code, _, error) = account.run(&["vault", "add", "moved"]);
+    let new = folder("moved");
+    let command = format!("notewell vault move notes {}", new.display());
+    assert!(code != 0 && error.contains(&command), "{error}");
+    // A config that names the new folder keeps the library at work, and it says what is wrong.
+    put(&folder("notewell.toml"), "[[vault]]\nname = \"notes\"\npath = \"moved\"\n");
+    let found = said(&account, &["search", "tomatoes", "--config", "notewell.toml"]);
+    assert!(found.contains("en.md") && found.contains("notewell vault move notes DIR"), "{found}");
+    // A folder with other notes is no place to move to, and can be added.
+    let (code, _, error) = account.run(&["vault", "move", "notes", "other"]);
+    assert!(code != 0 && error.contains("none of the notes"), "{error}");
+    said(&account, &["vault", "add", "other"]);
+    let (code, _, error) = account.run(&["vault", "move", "notes", "other"]);
+    assert!(code != 0 && error.contains("`notewell vault remove other`"), "{error}");
+    // A server that runs meanwhile follows.
+    let mut command = crate::support::notewell();
+    command.args(["mcp"]).env("HOME", account.path()).current_dir(account.path());
+    if let Some(url) = crate::support::store_url(account.path()) {
+        command.env("NOTEWELL_STORE_URL", url);
+    }
+    let mut server = Client::start(command);
+    server.initialize();
+    let moved = said(&account, &["vault", "move", "notes", "moved"]);
+    assert!(moved.contains("notes: 0 new,") && moved.contains("0 gone"), "{moved}");
+    let listed = said(&account, &["vault", "list"]);
+    assert_eq!(listed, format!("notes\t{}\nother\t{}\n", new.display(), folder("other").display()));
+    assert_eq!(pid(account.run(&["search", "tomatoes", "--json"]).1), before);
+    assert!(said(&account, &["grant", "list"]).contains("notes"));
+    account.note("moved/new.md", "# New\n\nzanzibarine\n");
+    until("the server follows", || {
+        let found = server.call("search", json!({ "query": "zanzibarine" }));
+        found.to_string().contains("new.md")
+    });
+    drop(server);
+    said(&account, &["undo"]);
+    let text = fs::read_to_string(new.join("en.md")).unwrap();
+    assert_eq!(text, "# Garden\n\nTomatoes need warm soil.\n");
+    // Under a name of its own a copy is another vault.
+    fs::rename(&new, folder("gone")).unwrap();
+    said(&account, &["vault", "add", "gone", "--name", "copy"]);
 }

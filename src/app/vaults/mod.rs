@@ -2,6 +2,7 @@
 
 pub(super) mod files;
 mod look;
+mod moved;
 mod parsed;
 mod reading;
 
@@ -16,7 +17,7 @@ use super::{
     sources::Sources,
 };
 use crate::{
-    domain::{Error, Kind, Result, UserName},
+    domain::{Code, Error, Kind, Result, UserName},
     store::pages::{Authorship, PageRow, VaultProblem, VaultRow},
     vault::TextFile,
 };
@@ -31,6 +32,11 @@ impl Sources {
         for wanted in &self.config.vault {
             let vault = match self.add_vault(&wanted.path, Some(&wanted.name), wanted.poll) {
                 Ok(vault) => vault,
+                // The vault is there as it was last read, and says what is wrong with it.
+                Err(error) if error.code == Code::Conflict => {
+                    tracing::warn!("{}", error.message);
+                    continue;
+                }
                 Err(error) => match self.known_root(&wanted.path)? {
                     Some(vault) => vault,
                     None => return Err(error),
@@ -80,17 +86,10 @@ impl Sources {
 
     /// Remembers a folder from now on.
     pub fn add_vault(&self, folder: &Path, name: Option<&str>, poll: bool) -> Result<VaultRow> {
-        let root = folder.canonicalize().map_err(|error| {
-            Error::invalid_params(format!(
-                "the vault `{}` cannot be opened: {error}; make the folder or name another",
-                folder.display()
-            ))
-        })?;
-        if !root.is_dir() {
-            return Err(Error::invalid_params(format!(
-                "the vault `{}` is not a folder",
-                root.display()
-            )));
+        let root = folder_of_vault(folder)?;
+        let is_known = |row: &VaultRow| row.folder() == root;
+        if !self.store.pages.vaults()?.iter().any(is_known) {
+            self.check_not_moved(&root, name.map(str::trim))?;
         }
         let name = match name.map(str::trim) {
             None | Some("") => {
@@ -131,6 +130,27 @@ impl Sources {
     }
 }
 
+/// The folder of a vault, as the library records it.
+fn folder_of_vault(folder: &Path) -> Result<PathBuf> {
+    let root = folder.canonicalize().map_err(|error| {
+        Error::invalid_params(format!(
+            "the vault `{}` cannot be opened: {error}; make the folder or name another",
+            folder.display()
+        ))
+    })?;
+    match root.is_dir() {
+        true => Ok(root),
+        false => {
+            Err(Error::invalid_params(format!("the vault `{}` is not a folder", root.display())))
+        }
+    }
+}
+
+/// The error about a vault that is not there.
+pub fn unknown_vault(name: &str) -> Error {
+    Error::invalid_params(format!("no vault is called `{name}`; `notewell vault list` names them"))
+}
+
 impl VaultRow {
     /// The folder that holds the vault's files. That of a hosted vault does not exist.
     pub fn folder(&self) -> &Path {
@@ -144,7 +164,7 @@ impl VaultProblem {
         let name = &vault.name;
         match self {
             Self::Unreadable(why) => format!(
-                "the vault `{name}` cannot be read now ({why}); its notes are as they were when it was last read. Mount or restore `{}`, or end it with `notewell vault remove {name}`",
+                "the vault `{name}` cannot be read now ({why}); its notes are as they were when it was last read. Mount or restore `{}`; if it moved, run `notewell vault move {name} DIR`; or end it with `notewell vault remove {name}`",
                 vault.folder().display()
             ),
             Self::Empty => format!(

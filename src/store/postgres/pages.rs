@@ -61,6 +61,12 @@ impl Pages for Postgres {
         })
     }
 
+    fn move_vault(&self, name: &str, location: &str) -> Result<()> {
+        self.write(|tx| {
+            tx.execute("UPDATE vaults SET root = $2 WHERE name = $1", &[&name, &location]).map(drop)
+        })
+    }
+
     fn remove_vault(&self, name: &str) -> Result<bool> {
         self.write(|tx| {
             let pids = tx.query("SELECT pid FROM pages WHERE vault = $1 ORDER BY pid", &[&name])?;

@@ -16,6 +16,10 @@ impl Pages for Replica {
         self.write(|remote| remote.add_vault(name, location, poll))
     }
 
+    fn move_vault(&self, name: &str, location: &str) -> Result<()> {
+        self.write(|remote| remote.move_vault(name, location))
+    }
+
     fn remove_vault(&self, name: &str) -> Result<bool> {
         self.write(|remote| remote.remove_vault(name))
     }
