@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use notewell::store::{Items, sqlite::Sqlite};
 use serde_json::{Value, json};
 
@@ -354,6 +355,57 @@ fn without_the_store_cards_prompts_and_bookmarks_can_be_read() {
     let healed = node.call("get_note", json!({ "id": ids[0] }));
     assert_eq!(healed["structuredContent"]["content"], "green tea, 80 degrees");
     assert!(!healed.to_string().contains("does not answer"), "{healed}");
+}
+
+/// Files of a hosted vault are not in the copy: whoever asks for one hears why there is none.
+#[test]
+fn without_the_store_files_of_a_hosted_vault_say_why() {
+    let Some(cluster) = Cluster::start() else { return };
+    let node = Node::start(&cluster.url("team"));
+    let say = |arguments: &[&str]| {
+        let mut command = notewell();
+        command.args(arguments).arg("--data").arg(node.home.data());
+        command.arg("--config").arg(node.home.dir.path().join("notewell.toml"));
+        let output = command.env("HOME", node.home.dir.path()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    say(&["vault", "create", "team"]);
+    let made = say(&["token", "create", "--scope", "owner", "--name", "dav"]);
+    let token = made.split_whitespace().last().unwrap();
+    let basic = format!("Basic {}", STANDARD.encode(format!("any:{token}")));
+    let bearer = format!("Bearer {token}");
+    let dav = |method: &str, path: &str, body: &[u8]| {
+        let headers = [("Authorization", basic.as_str())];
+        node.server.send(method, &format!("/_system/dav/team/{path}"), &headers, body)
+    };
+    assert_eq!(dav("PUT", "pic.png", b"\x89PNG").status, 201);
+    assert_eq!(dav("PUT", "tea.md", b"# Tea\n\n![](pic.png) zanzibarine\n").status, 201);
+    until("the note is found", || node.finds("zanzibarine").0);
+    let found = node.call("search", json!({ "query": "zanzibarine" }));
+    let pid = found["structuredContent"]["results"][0]["pid"].as_i64().unwrap();
+    let picture = || {
+        let headers = [("Authorization", bearer.as_str())];
+        node.server.get(&format!("/n/{pid}/file/pic.png"), &headers)
+    };
+    assert_eq!(picture().status, 200);
+    cluster.crash();
+    until("the absence is noticed", || node.ready().1.starts_with("degraded"));
+    for (what, answer) in [
+        ("the picture on a page", picture()),
+        ("the picture", dav("GET", "pic.png", b"")),
+        ("the note", dav("GET", "tea.md", b"")),
+        ("the folder", dav("PROPFIND", "", b"")),
+        ("a new file", dav("PUT", "new.md", b"# New\n")),
+        ("a move", dav("DELETE", "tea.md", b"")),
+    ] {
+        assert_eq!(answer.status, 503, "{what}: {}", answer.body);
+        // A page begins a sentence with a capital letter.
+        assert!(answer.body.to_lowercase().contains("the store"), "{what}: {}", answer.body);
+    }
+    cluster.up();
+    until("the replica heals", || node.ready() == (200, "ready\n".to_owned()));
+    assert_eq!((picture().status, dav("GET", "tea.md", b"").status), (200, 200));
 }
 
 /// The disk of one replica is full: it answers from the copy as it is and says so, takes writes,

@@ -110,7 +110,13 @@ impl VaultFiles {
     }
 
     async fn stat(&self, path: Option<VaultPath>) -> FsResult<HostedFile> {
-        let Some(path) = path else { return Ok(root()) };
+        let Some(path) = path else {
+            // A listing of a store that does not answer is refused before it begins.
+            if self.method.as_str() == "PROPFIND" {
+                self.ask(|vault| vault.usage()).await?;
+            }
+            return Ok(root());
+        };
         let at = path.clone();
         let found = self.ask(move |vault| vault.stat(&at)).await?;
         let state = match found.as_ref().and_then(|file| file.hash) {

@@ -134,9 +134,10 @@ fn finished(
     has_mtime: bool,
 ) -> Response {
     let mut response = match response.status() {
-        StatusCode::MULTI_STATUS if method.as_str() != "PROPFIND" => {
-            outcome::described(response, outcome)
+        StatusCode::MULTI_STATUS if method.as_str() == "PROPFIND" => {
+            outcome::whole(response, outcome)
         }
+        StatusCode::MULTI_STATUS => outcome::described(response, outcome),
         _ => outcome.explained(response, method),
     };
     let is_done = response.status().is_success();

@@ -1,6 +1,9 @@
 //! Why a request was refused: the protocol's crate knows status codes, people need a sentence.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use axum::{
     body::Body,
@@ -9,6 +12,7 @@ use axum::{
 };
 use bytes::Bytes;
 use dav_server::fs::FsError;
+use futures::StreamExt;
 use http_body_util::BodyExt;
 
 use crate::{
@@ -49,11 +53,15 @@ impl Outcome {
         kept.get_or_insert_with(|| (status, sentence.to_owned()));
     }
 
+    /// Whether something failed that is no fault of the request.
+    fn has_failed(&self) -> bool {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().is_some_and(|(status, _)| status.is_server_error())
+    }
+
     /// The end of a `multistatus` with the sentence, which is known by then.
     fn with_description(&self, bytes: Bytes) -> Bytes {
-        let Some(at) = bytes.windows(END.len()).position(|window| window == END) else {
-            return bytes;
-        };
+        let Some(at) = end_of(&bytes) else { return bytes };
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((_, sentence)) = kept else { return bytes };
         // XML has no place for control characters.
@@ -98,6 +106,23 @@ pub fn described(response: Response, outcome: Arc<Outcome>) -> Response {
             body.map_frame(move |frame| frame.map_data(|bytes| outcome.with_description(bytes))),
         )
     })
+}
+
+/// A listing that breaks off where something could not be read: a client that syncs would take what
+/// is missing from a whole one for deleted.
+pub fn whole(response: Response, outcome: Arc<Outcome>) -> Response {
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |chunk| match chunk {
+            Ok(bytes) if outcome.has_failed() && end_of(&bytes).is_some() => {
+                Err(axum::Error::new(io::Error::other("a folder could not be listed")))
+            }
+            chunk => chunk,
+        }))
+    })
+}
+
+fn end_of(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(END.len()).position(|window| window == END)
 }
 
 /// What a code of the protocol means to a person.
@@ -161,4 +186,28 @@ pub fn plain(status: StatusCode, sentence: &str) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     with_text(response, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{executor::block_on, stream};
+
+    use super::*;
+
+    fn listing(outcome: Outcome) -> Option<Bytes> {
+        let chunks = ["<D:multistatus>", "<D:response/>", "\n</D:multistatus>"];
+        let chunks = stream::iter(chunks.map(|chunk| Ok::<_, io::Error>(Bytes::from(chunk))));
+        let response = whole(Response::new(Body::from_stream(chunks)), Arc::new(outcome));
+        block_on(response.into_body().collect()).ok().map(|body| body.to_bytes())
+    }
+
+    #[test]
+    fn a_listing_that_is_not_whole_does_not_end_like_one() {
+        let [sound, refused, failed] = [(); 3].map(|()| Outcome::default());
+        refused.refuse(&Error::not_found("gone since"));
+        failed.refuse(&Error::storage("the store does not answer"));
+        assert!(listing(sound).is_some_and(|body| body.ends_with(END)));
+        assert!(listing(refused).is_some(), "a file that went is missing");
+        assert!(listing(failed).is_none());
+    }
 }
