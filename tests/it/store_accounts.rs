@@ -8,7 +8,7 @@ use notewell::{
     },
     store::{
         Store,
-        audit::NewAuditEntry,
+        audit::{NewAuditEntry, with_entry},
         sessions::NewSession,
         tokens::{NewToken, Power},
         users::{Account, NewAccount, PasskeyRow},
@@ -256,6 +256,60 @@ fn the_audit_log_is_bounded_and_newest_first() {
         assert_eq!(of_mira.len(), 2, "by and about her");
         assert_eq!(of_mira[1].subject.chars().count(), 100);
         assert!(store.audit.entries(None, Some("nobody"), 100).unwrap().is_empty());
+    });
+}
+
+/// Each change of an account writes its entry itself, once; what changes nothing writes none.
+#[test]
+fn a_change_of_an_account_and_its_entry_are_one_transaction() {
+    every_store(|store, _| {
+        let (users, tokens) = (&store.users, &store.tokens);
+        let entry = |action| NewAuditEntry {
+            who: "owner".to_owned(),
+            action,
+            subject: "ann".to_owned(),
+            address: "shell".to_owned(),
+            outcome: "ok",
+        };
+        let account = NewAccount {
+            name: UserName::new("ann").unwrap(),
+            display_name: "Ann".to_owned(),
+            role: Role::Author,
+            password: None,
+        };
+        let (added, recorded) = with_entry(entry("user_add"), 100, || users.add(&account));
+        let ann = added.unwrap();
+        assert!(recorded);
+        let (again, recorded) = with_entry(entry("user_add"), 100, || users.add(&account));
+        assert!(again.is_err() && !recorded);
+        let grant = Grant { extent: Extent::All, write: true };
+        let given = with_entry(entry("grant_add"), 100, || users.grant(ann.id, &grant)).0.unwrap();
+        let made =
+            with_entry(entry("token_create"), 100, || tokens.create(&token(ann.id), &[7; 32]));
+        let made = made.0.unwrap();
+        let changes: [(&'static str, &dyn Fn() -> bool); 6] = [
+            ("token_revoke", &|| tokens.revoke(made.id).unwrap()),
+            ("grant_remove", &|| users.revoke_grant(given.id).unwrap()),
+            ("user_password", &|| users.set_password(ann.id, "hash").unwrap()),
+            ("passkey_add", &|| users.put_passkey(&passkey(ann.id, b"key", "phone")).is_ok()),
+            ("passkey_remove", &|| users.remove_passkey(ann.id, b"key").unwrap()),
+            ("user_remove", &|| users.remove(ann.id).unwrap()),
+        ];
+        for (action, change) in changes {
+            assert_eq!(with_entry(entry(action), 100, change), (true, true), "{action}");
+        }
+        for (action, change) in [changes[0], changes[1], changes[4], changes[5]] {
+            assert_eq!(with_entry(entry(action), 100, change), (false, false), "{action} again");
+        }
+        // Outside of such a change nothing is written.
+        assert!(!tokens.revoke(made.id).unwrap());
+        let entries = store.audit.entries(None, None, 100).unwrap();
+        let mut actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
+        actions.reverse();
+        let first = ["user_add", "grant_add", "token_create"];
+        let all: Vec<&str> =
+            first.into_iter().chain(changes.iter().map(|(action, _)| *action)).collect();
+        assert_eq!(actions, all);
     });
 }
 

@@ -55,16 +55,10 @@ impl Model {
         }
     }
 
-    /// A change that may have happened, as a whole or not at all. The audit log is written after
-    /// the change that it is about, so its entry may be there or not.
+    /// A change that may have happened, as a whole or not at all.
     pub fn unknown(&mut self, effect: &Effect) {
-        let audit = |key: &str| key.starts_with("audit ");
-        let (entry, change): (Effect, Effect) =
-            effect.clone().into_iter().partition(|(key, _)| audit(key));
-        for part in [change, entry].iter().filter(|part| !part.is_empty()) {
-            let changed: Vec<State> = self.0.iter().map(|state| with(state, part)).collect();
-            self.0.extend(changed);
-        }
+        let changed: Vec<State> = self.0.iter().map(|state| with(state, effect)).collect();
+        self.0.extend(changed);
     }
 
     /// Whether a state is possible; if so, it is the one that is.

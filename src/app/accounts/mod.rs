@@ -18,7 +18,10 @@ use std::{net::IpAddr, sync::Mutex};
 
 use self::{brakes::Brakes, passwords::Hasher};
 use super::App;
-use crate::{domain::Result, store::audit::NewAuditEntry};
+use crate::{
+    domain::Result,
+    store::audit::{NewAuditEntry, with_entry},
+};
 
 #[cfg(feature = "passkeys")]
 pub use passkeys::passkeys_work_at;
@@ -85,8 +88,9 @@ impl App {
         self.store.audit.record(entry, self.config.accounts.audit_entries)
     }
 
-    /// Makes a change and records how it ended. A change that cannot be recorded is an error that
-    /// says that the change was made.
+    /// Makes a change and records how it ended: in the transaction of the change where the store
+    /// does so, and after it otherwise. A change that cannot be recorded then is an error that says
+    /// that the change was made.
     pub fn audited<T>(
         &self,
         actor: &Actor,
@@ -94,9 +98,14 @@ impl App {
         subject: impl std::fmt::Display,
         change: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let changed = change();
-        let outcome = if changed.is_ok() { "ok" } else { "failed" };
-        let recorded = self.record(&actor.entry(action, subject, outcome));
+        let entry = actor.entry(action, subject, "ok");
+        let most = self.config.accounts.audit_entries;
+        let (changed, is_recorded) = with_entry(entry.clone(), most, change);
+        let recorded = match changed.is_ok() {
+            true if is_recorded => Ok(()),
+            true => self.record(&entry),
+            false => self.record(&NewAuditEntry { outcome: "failed", ..entry }),
+        };
         match (changed, recorded) {
             (Ok(value), Ok(())) => Ok(value),
             (Ok(_), Err(mut error)) => {

@@ -87,8 +87,9 @@ impl App {
         let users = &self.store.users;
         match users.find(name)? {
             Some(account) if account.role == Role::Owner => {
-                users.set_profile(account.id, Role::Owner, display_name)?;
+                // The password first, with the entry: it is what makes the set-up complete.
                 users.set_password(account.id, &password)?;
+                users.set_profile(account.id, Role::Owner, display_name)?;
                 let changed = users.get(account.id)?;
                 changed.ok_or_else(|| Error::internal("an account went while it was set up"))
             }

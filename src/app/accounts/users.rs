@@ -4,6 +4,7 @@ use super::{super::App, Actor};
 use crate::{
     domain::{Error, Result, Timestamp, UserId, UserName, user::Role},
     store::{
+        audit::with_entry,
         tokens::{NewToken, Power, Token},
         users::{Account, NewAccount},
     },
@@ -99,11 +100,9 @@ impl App {
 
     /// Ends a token. False when there is none that is valid.
     pub fn revoke_token(&self, actor: &Actor, id: i64) -> Result<bool> {
-        let revoked = self.store.tokens.revoke(id)?;
-        if revoked {
-            self.audited(actor, "token_revoke", id, || Ok(()))?;
-        }
-        Ok(revoked)
+        // The store writes the entry with the change; a token that was not valid has none.
+        let entry = actor.entry("token_revoke", id, "ok");
+        with_entry(entry, self.config.accounts.audit_entries, || self.store.tokens.revoke(id)).0
     }
 
     /// The name of an account, removed or not.

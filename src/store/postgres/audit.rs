@@ -1,9 +1,9 @@
 use tokio_postgres::Row;
 
-use super::{Postgres, fault::Fault, value};
+use super::{Postgres, fault::Fault, transaction::Transaction, value};
 use crate::{
     domain::{Result, Timestamp},
-    store::audit::{Audit, AuditEntry, NewAuditEntry},
+    store::audit::{Audit, AuditEntry, NewAuditEntry, write_awaited},
 };
 
 /// The longest name, subject and address that is kept.
@@ -11,27 +11,7 @@ const CHARS: usize = 100;
 
 impl Audit for Postgres {
     fn record(&self, entry: &NewAuditEntry, most: u64) -> Result<()> {
-        // PostgreSQL keeps no NUL in a text; a refusal would lose the entry.
-        let cut = |text: &str| text.replace('\0', "").chars().take(CHARS).collect::<String>();
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        self.write(|tx| {
-            let row = tx.query_one(
-                "INSERT INTO audit (at, who, action, subject, address, outcome)
-                 VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
-                &[
-                    &Timestamp::now().0,
-                    &cut(&entry.who),
-                    &entry.action,
-                    &cut(&entry.subject),
-                    &cut(&entry.address),
-                    &entry.outcome,
-                ],
-            )?;
-            // Numbers rise by one, so that the oldest to keep is known without counting.
-            let oldest = row.try_get::<_, i64>(0)?.saturating_sub(most);
-            tx.execute("DELETE FROM audit WHERE id <= $1", &[&oldest])
-        })
-        .map(drop)
+        self.write(|tx| insert(tx, entry, most))
     }
 
     fn entries(
@@ -52,6 +32,41 @@ impl Audit for Postgres {
             .collect()
         })
     }
+}
+
+/// Writes the entry about the change that this transaction makes, where one is awaited.
+pub(super) fn along(tx: &mut Transaction<'_>) -> Result<(), Fault> {
+    write_awaited(|entry, most| insert(tx, entry, most))
+}
+
+/// The same for a change of at most one row; whether there was one.
+pub(super) fn recorded(tx: &mut Transaction<'_>, rows: u64) -> Result<bool, Fault> {
+    if rows > 0 {
+        along(tx)?;
+    }
+    Ok(rows > 0)
+}
+
+fn insert(tx: &mut Transaction<'_>, entry: &NewAuditEntry, most: u64) -> Result<(), Fault> {
+    // PostgreSQL keeps no NUL in a text; a refusal would lose the entry.
+    let cut = |text: &str| text.replace('\0', "").chars().take(CHARS).collect::<String>();
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let row = tx.query_one(
+        "INSERT INTO audit (at, who, action, subject, address, outcome)
+         VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+        &[
+            &Timestamp::now().0,
+            &cut(&entry.who),
+            &entry.action,
+            &cut(&entry.subject),
+            &cut(&entry.address),
+            &entry.outcome,
+        ],
+    )?;
+    // Numbers rise by one, so that the oldest to keep is known without counting.
+    let oldest = row.try_get::<_, i64>(0)?.saturating_sub(most);
+    tx.execute("DELETE FROM audit WHERE id <= $1", &[&oldest])?;
+    Ok(())
 }
 
 fn entry(row: &Row) -> Result<AuditEntry, Fault> {

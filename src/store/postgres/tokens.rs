@@ -1,6 +1,6 @@
 use tokio_postgres::Row;
 
-use super::{Postgres, fault::Fault, users, value};
+use super::{Postgres, audit, fault::Fault, users, value};
 use crate::{
     domain::{Result, Scope, Scopes, Timestamp, UserId},
     store::tokens::{Credential, NewToken, Power, Token, Tokens},
@@ -34,6 +34,7 @@ impl Tokens for Postgres {
                     &token.expires.map(|at| at.0),
                 ],
             )?;
+            audit::along(tx)?;
             Ok(Token {
                 id: row.try_get(0)?,
                 name: token.name.clone(),
@@ -94,7 +95,7 @@ impl Tokens for Postgres {
                 "UPDATE tokens SET revoked = $2 WHERE id = $1 AND revoked IS NULL",
                 &[&id, &Timestamp::now().0],
             )?;
-            Ok(revoked == 1)
+            audit::recorded(tx, revoked)
         })
     }
 }

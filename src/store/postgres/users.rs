@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tokio_postgres::Row;
 
-use super::{Postgres, connection::Connection, fault::Fault, value};
+use super::{Postgres, audit, connection::Connection, fault::Fault, value};
 use crate::{
     domain::{
         Author, Error, Kind, Result, Timestamp, UserId, UserName,
@@ -39,6 +39,7 @@ impl Users for Postgres {
                     new.name
                 ))));
             };
+            audit::along(tx)?;
             Ok(Account {
                 id: UserId(row.try_get(0)?),
                 name: new.name.clone(),
@@ -95,7 +96,7 @@ impl Users for Postgres {
                 "UPDATE users SET role = $2, display_name = $3 WHERE id = $1 AND removed IS NULL",
                 &[&id.0, &role.as_str(), &display_name],
             )?;
-            Ok(changed == 1)
+            audit::recorded(tx, changed)
         })
     }
 
@@ -106,7 +107,7 @@ impl Users for Postgres {
                 &[&id.0, &password],
             )?;
             tx.execute(r#"DELETE FROM sessions WHERE "user" = $1"#, &[&id.0])?;
-            Ok(changed == 1)
+            audit::recorded(tx, changed)
         })
     }
 
@@ -152,6 +153,7 @@ impl Users for Postgres {
                     &[&id.0, &now],
                 )?;
             }
+            audit::along(tx)?;
             Ok(true)
         })
     }
@@ -188,12 +190,16 @@ impl Users for Postgres {
                 ),
                 &[&user.0, &extent, &vault, &value, &grant.write, &Timestamp::now().0],
             )?;
+            audit::along(tx)?;
             grant_row(&row)
         })
     }
 
     fn revoke_grant(&self, id: i64) -> Result<bool> {
-        self.write(|tx| Ok(tx.execute("DELETE FROM grants WHERE id = $1", &[&id])? == 1))
+        self.write(|tx| {
+            let revoked = tx.execute("DELETE FROM grants WHERE id = $1", &[&id])?;
+            audit::recorded(tx, revoked)
+        })
     }
 
     fn put_passkey(&self, passkey: &PasskeyRow) -> Result<()> {
@@ -216,11 +222,11 @@ impl Users for Postgres {
                     ],
                 )?,
             };
-            match changed {
-                0 => Err(Fault::Refused(Error::conflict(
+            match audit::recorded(tx, changed)? {
+                false => Err(Fault::Refused(Error::conflict(
                     "this passkey belongs to another user, or the account is removed",
                 ))),
-                _ => Ok(()),
+                true => Ok(()),
             }
         })
     }
@@ -247,7 +253,7 @@ impl Users for Postgres {
                 r#"DELETE FROM passkeys WHERE "user" = $1 AND credential = $2"#,
                 &[&user.0, &credential],
             )?;
-            Ok(removed == 1)
+            audit::recorded(tx, removed)
         })
     }
 }

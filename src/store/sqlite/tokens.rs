@@ -1,7 +1,7 @@
 use rusqlite::{Row, params, types::Type};
 
 use super::{
-    Sqlite,
+    Sqlite, audit,
     users::{self, HolderRows},
 };
 use crate::{
@@ -37,8 +37,10 @@ impl Tokens for Sqlite {
                     token.expires.map(|at| at.0)
                 ],
             )?;
+            let id = tx.last_insert_rowid();
+            audit::along(tx)?;
             Ok(Token {
-                id: tx.last_insert_rowid(),
+                id,
                 name: token.name.clone(),
                 power: token.power,
                 audience: token.audience.clone(),
@@ -101,12 +103,12 @@ impl Tokens for Sqlite {
 
     fn revoke(&self, id: i64) -> Result<bool> {
         self.write(|tx| {
-            tx.execute(
+            let changed = tx.execute(
                 "UPDATE tokens SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL",
                 params![id, Timestamp::now().0],
-            )
+            )?;
+            audit::recorded(tx, changed)
         })
-        .map(|changed| changed == 1)
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::{
     types::{Type, ValueRef},
 };
 
-use super::Sqlite;
+use super::{Sqlite, audit};
 use crate::{
     domain::{
         Author, Error, Kind, Result, Timestamp, UserId, UserName,
@@ -42,8 +42,10 @@ impl Users for Sqlite {
                     new.name
                 ))));
             }
+            let id = UserId(tx.last_insert_rowid());
+            audit::along(tx)?;
             Ok(Ok(Account {
-                id: UserId(tx.last_insert_rowid()),
+                id,
                 name: new.name.clone(),
                 display_name: new.display_name.clone(),
                 role: new.role,
@@ -98,11 +100,11 @@ impl Users for Sqlite {
                     "this is the only owner, who keeps the role; make another user an owner first",
                 )));
             }
-            tx.execute(
+            let changed = tx.execute(
                 "UPDATE users SET role = ?2, display_name = ?3 WHERE id = ?1 AND removed IS NULL",
                 params![id.0, role.as_str(), display_name],
-            )
-            .map(|changed| Ok(changed == 1))
+            )?;
+            audit::recorded(tx, changed).map(Ok)
         })?
     }
 
@@ -113,7 +115,7 @@ impl Users for Sqlite {
                 params![id.0, password],
             )?;
             tx.execute("DELETE FROM sessions WHERE user = ?1", [id.0])?;
-            Ok(changed == 1)
+            audit::recorded(tx, changed)
         })
     }
 
@@ -157,6 +159,7 @@ impl Users for Sqlite {
                     params![id.0, now],
                 )?;
             }
+            audit::along(tx)?;
             Ok(Ok(true))
         })?
     }
@@ -193,6 +196,7 @@ impl Users for Sqlite {
                  ON CONFLICT (user, extent, vault, value) DO UPDATE SET write = excluded.write",
                 params![user.0, extent, vault, value, grant.write, Timestamp::now().0],
             )?;
+            audit::along(tx)?;
             tx.query_row(
                 &format!(
                     "SELECT {GRANT} FROM grants
@@ -206,16 +210,18 @@ impl Users for Sqlite {
     }
 
     fn revoke_grant(&self, id: i64) -> Result<bool> {
-        self.write(|tx| tx.execute("DELETE FROM grants WHERE id = ?1", [id]))
-            .map(|changed| changed == 1)
+        self.write(|tx| {
+            let changed = tx.execute("DELETE FROM grants WHERE id = ?1", [id])?;
+            audit::recorded(tx, changed)
+        })
     }
 
     fn put_passkey(&self, passkey: &PasskeyRow) -> Result<()> {
         let changed = self.write(|tx| {
             if holder(tx, passkey.user)?.is_none() {
-                return Ok(0);
+                return Ok(false);
             }
-            tx.execute(
+            let changed = tx.execute(
                 "INSERT INTO passkeys (credential, user, name, data, created, used)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                  ON CONFLICT (credential) DO UPDATE
@@ -229,9 +235,10 @@ impl Users for Sqlite {
                     passkey.created.0,
                     passkey.used.map(|at| at.0)
                 ],
-            )
+            )?;
+            audit::recorded(tx, changed)
         })?;
-        if changed == 0 {
+        if !changed {
             return Err(Error::conflict(
                 "this passkey belongs to another user, or the account is removed",
             ));
@@ -259,12 +266,12 @@ impl Users for Sqlite {
 
     fn remove_passkey(&self, user: UserId, credential: &[u8]) -> Result<bool> {
         self.write(|tx| {
-            tx.execute(
+            let changed = tx.execute(
                 "DELETE FROM passkeys WHERE user = ?1 AND credential = ?2",
                 params![user.0, credential],
-            )
+            )?;
+            audit::recorded(tx, changed)
         })
-        .map(|changed| changed == 1)
     }
 }
 
