@@ -26,6 +26,11 @@ pub trait Cards: Send + Sync {
     /// every write here.
     fn insert(&self, card: Card) -> Result<Card>;
 
+    /// Makes sure that no write which failed can come back after a crash.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes a card with an id of its own.
     fn create(&self, new: NewCard) -> Result<Card> {
         self.insert(self.draft(new)?)

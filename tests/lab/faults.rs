@@ -5,7 +5,7 @@ use crate::{
     bench::Bench,
     paths,
     paths::Path,
-    rounds::{notices_lies, run},
+    rounds::{notices_lies, run, unconfirmed},
     support::over_server,
 };
 
@@ -76,6 +76,14 @@ fn hosted_vaults_survive_every_fault() {
 #[test]
 fn the_index_survives_every_fault() {
     on(paths::index);
+}
+
+#[test]
+fn an_undo_that_the_disk_did_not_confirm_comes_back_whole_or_not_at_all() {
+    if !over_server() {
+        // The deletion of a card, taken back.
+        unconfirmed(paths::history, 4);
+    }
 }
 
 /// The check of the laboratory itself: it must find what is lost on a disk that does not sync.

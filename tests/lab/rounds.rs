@@ -352,6 +352,21 @@ pub fn run(make: fn(&Bench) -> Path, rounds: u64) {
     assert_eq!(wrong, 0, "{}: {wrong} went wrong", lab.path.name);
 }
 
+/// Fails one `fsync` after another in one change, each once: what was refused does not come back in
+/// part when the next process opens the library.
+pub fn unconfirmed(make: fn(&Bench) -> Path, request: usize) {
+    let Some(bench) = Bench::new() else { return };
+    let lab = Lab::new(bench, make);
+    for at in (6..40).step_by(3) {
+        let faults = [Fault::once(Kind::SyncError, at), Fault::NONE];
+        let round = format!("unconfirmed {at}");
+        let designs = [Design { round, faults, from_start: false, jump: 0, seed: at }];
+        let mut tally = Tally::default();
+        lab.report(&designs, request, &mut tally);
+        assert_eq!(tally.wrong(), 0, "{}", lab.path.name);
+    }
+}
+
 /// Whether the rounds of a path find out that the disk lies about what is synced.
 pub fn notices_lies(make: fn(&Bench) -> Path) -> bool {
     let Some(mut bench) = Bench::new() else { return true };

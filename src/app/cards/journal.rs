@@ -42,6 +42,8 @@ impl CardRoom {
                 content: cards.get(id, Images::Bytes)?.map(|card| content(&card)),
             })
         };
+        // The journal must not record that nothing happened while it still may have.
+        cards.settle()?;
         ids.iter().map(state).collect()
     }
 

@@ -66,7 +66,7 @@ pub fn explain_opening(error: rusqlite::Error, database: &str, path: &Path) -> E
 }
 
 /// Whether the disk refused to make something durable that was written.
-fn is_sync(error: &rusqlite::Error) -> bool {
+pub fn is_sync(error: &rusqlite::Error) -> bool {
     let codes = [rusqlite::ffi::SQLITE_IOERR_FSYNC, rusqlite::ffi::SQLITE_IOERR_DIR_FSYNC];
     error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
 }

@@ -7,6 +7,7 @@
 pub(in crate::store) mod cuid;
 pub(in crate::store) mod cursor;
 pub(in crate::store) mod dates;
+mod doubt;
 mod file;
 pub(in crate::store) mod fold;
 mod layout;
@@ -75,6 +76,8 @@ struct Inner {
     had_cards: bool,
     /// When a call last gave up waiting for another program's lock.
     gave_up: Option<Instant>,
+    /// A commit failed that a crash could bring back.
+    is_doubtful: bool,
 }
 
 impl SqliteCards {
@@ -150,6 +153,7 @@ impl Inner {
             seen: None,
             had_cards: false,
             gave_up: None,
+            is_doubtful: false,
         };
         inner.schema_version = inner.schema_version()?;
         Ok(inner)
@@ -222,7 +226,13 @@ impl Inner {
         // Another program may have written since; it cannot while we hold the lock.
         self.forms.borrow_mut().clear();
         let value = work(self)?;
-        begun.commit().map_err(|error| fail(error, what))?;
+        if let Err(error) = begun.commit() {
+            let is_unconfirmed = fault::is_sync(&error);
+            let error = fail(error, what);
+            return Err(if is_unconfirmed { self.unconfirmed(error, what) } else { error });
+        }
+        // What was in doubt is written over.
+        self.is_doubtful = false;
         // A trigger may have changed other rows; those changes are ours and raise no data version.
         if self.connection.total_changes() - before > 1 {
             self.seen = None;
@@ -296,6 +306,10 @@ fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 impl Cards for SqliteCards {
+    fn settle(&self) -> Result<()> {
+        self.lock()?.settle()
+    }
+
     fn draft(&self, new: NewCard) -> Result<Card> {
         new.check()?;
         Ok(new.into_card(cuid::new_id()?, Timestamp::now()))

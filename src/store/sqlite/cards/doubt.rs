@@ -1,0 +1,49 @@
+//! A commit that the disk did not confirm. SQLite takes it back, but its frames stay in the log, and
+//! whoever opens the file after a crash takes them for a commit. Emptying the log makes sure that the
+//! change did not happen.
+
+use std::{fs::File, io};
+
+use super::{DATABASE, Inner, fail, locked};
+use crate::domain::{Error, Result, error::Doing};
+
+impl Inner {
+    /// The error of a commit that the disk did not confirm: taken back for certain, if that can be
+    /// done now.
+    pub(super) fn unconfirmed(&mut self, error: Error, what: &str) -> Error {
+        self.is_doubtful = true;
+        match self.settle() {
+            Ok(()) => Error::storage(format!(
+                "the disk did not confirm a write to {DATABASE}, so it was taken back and nothing was changed; check the disk, then try again (could not {what})"
+            ))
+            .with_source(error),
+            Err(_) => error,
+        }
+    }
+
+    /// Makes sure that no commit which failed can come back.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        if !self.is_doubtful {
+            return Ok(());
+        }
+        let empty = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: i64 = self
+            .connection
+            .query_row(empty, [], |row| row.get(0))
+            .map_err(|error| fail(error, "empty its log"))?;
+        if busy != 0 {
+            return Err(locked());
+        }
+        let log = self.connection.path().map(|path| format!("{path}-wal"));
+        match log.map(File::open) {
+            // Its new length has to be durable.
+            Some(Ok(log)) => log.sync_all().doing("sync the log of the cards")?,
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).doing("sync the log of the cards");
+            }
+            _ => {}
+        }
+        self.is_doubtful = false;
+        Ok(())
+    }
+}
