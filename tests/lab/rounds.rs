@@ -112,7 +112,8 @@ impl Lab {
         let total = self.path.requests.len();
         let mut requests = (first..first + total).map(|number| number % total);
         for design in designs {
-            self.round(design, &mut model, &mut requests, tally)?;
+            self.round(design, &mut model, &mut requests, tally)
+                .inspect_err(|_| println!("{}: in round {}", self.path.name, design.round))?;
         }
         self.verify(&mut model, requests.next().expect("a request is left"))
     }
@@ -147,6 +148,13 @@ impl Lab {
         }
         let outcome = session.perform(bench, &self.path.requests[number]);
         self.learned(model, number, &outcome, tally);
+        if std::env::var("NOTEWELL_LAB_CHAIN").is_ok() {
+            println!(
+                "{}: request {number}: {outcome:?}; hit {}",
+                design.round,
+                bench.control.hit()
+            );
+        }
         if let Outcome::Refused(why) = &outcome {
             let expected = !design.ends() || design.kinds().contains(&Kind::SyncError);
             if !expected || why.trim().is_empty() {

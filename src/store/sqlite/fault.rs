@@ -4,7 +4,10 @@ use std::{fmt::Display, fs::File, path::Path};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::domain::{Error, Result};
+use crate::{
+    domain::{Error, Result},
+    vault::sync_folder,
+};
 
 /// How `quick_check` names rows that break a rule of their table.
 const RULES_OF_ROWS: [&str; 5] = [
@@ -30,9 +33,7 @@ pub fn explain(error: rusqlite::Error, database: &str, what: impl Display) -> Er
             "could not {what}: {database} is read-only; give this user the right to write it"
         )),
         // What was written may be read back from the log by the next process that opens it.
-        Some(ErrorCode::SystemIoFailure) if is_sync(&error) => Error::storage(format!(
-            "the disk did not confirm a write to {database}: the change may be there after a restart or not; check the disk, then look before you repeat it (could not {what})"
-        )),
+        Some(ErrorCode::SystemIoFailure) if is_sync(&error) => unconfirmed(database, what),
         Some(ErrorCode::SystemIoFailure) => Error::storage(format!(
             "could not {what}: the disk failed ({error}); check it and its log, then try again"
         )),
@@ -42,6 +43,21 @@ pub fn explain(error: rusqlite::Error, database: &str, what: impl Display) -> Er
         _ => Error::internal(format!("could not {what}: {error}")),
     };
     told.with_source(error)
+}
+
+/// The error of a write of which the disk did not say that it is durable.
+fn unconfirmed(database: &str, what: impl Display) -> Error {
+    Error::storage(format!(
+        "the disk did not confirm a write to {database}: the change may be there after a restart or not; check the disk, then look before you repeat it (could not {what})"
+    ))
+}
+
+/// Makes the names of a database and its log durable. SQLite syncs their folder too, and says
+/// nothing when that fails.
+pub fn sync_names(path: &Path, database: &str) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder(folder.unwrap_or(Path::new(".")))
+        .map_err(|error| unconfirmed(database, "sync its folder").with_source(error))
 }
 
 /// Turns a failure to open a database file into a sentence. SQLite says only that it cannot; the

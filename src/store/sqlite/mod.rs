@@ -26,7 +26,10 @@ mod version;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
@@ -67,6 +70,8 @@ pub struct Sqlite {
     max_readers: usize,
     /// Writers outside this database: one at a time.
     turn: Mutex<()>,
+    /// The name of the log is durable; it stays while this is open.
+    is_named: AtomicBool,
 }
 
 impl Sqlite {
@@ -80,6 +85,7 @@ impl Sqlite {
             readers: Mutex::new(Vec::new()),
             max_readers: 1,
             turn: Mutex::default(),
+            is_named: AtomicBool::new(false),
         })
     }
 
@@ -92,7 +98,12 @@ impl Sqlite {
     /// Runs one write transaction: durable when this returns.
     fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        Self::transact(&mut writer, work)
+        let value = Self::transact(&mut writer, work)?;
+        if !self.is_named.load(Ordering::Relaxed) {
+            fault::sync_names(&self.path, DATABASE)?;
+            self.is_named.store(true, Ordering::Relaxed);
+        }
+        Ok(value)
     }
 
     /// Runs one write transaction that every process sees at once, and that a power cut may take

@@ -2,9 +2,9 @@
 //! whoever opens the file after a crash takes them for a commit. Emptying the log makes sure that the
 //! change did not happen.
 
-use std::{fs::File, io};
+use std::{fs::File, io, path::Path};
 
-use super::{DATABASE, Inner, fail, locked};
+use super::{DATABASE, Inner, fail, fault, locked};
 use crate::domain::{Error, Result, error::Doing};
 
 impl Inner {
@@ -19,6 +19,21 @@ impl Inner {
             .with_source(error),
             Err(_) => error,
         }
+    }
+
+    /// Makes the commit durable as far as names are concerned. Without a write-ahead log each commit
+    /// removes the journal.
+    pub(super) fn name(&mut self) -> Result<()> {
+        if self.is_named {
+            return Ok(());
+        }
+        let path = self.connection.path().map(Path::new).filter(|path| path.is_absolute());
+        let Some(path) = path else { return Ok(()) };
+        fault::sync_names(path, DATABASE)?;
+        let mode = "PRAGMA journal_mode";
+        let mode: rusqlite::Result<String> = self.connection.query_row(mode, [], |row| row.get(0));
+        self.is_named = mode.is_ok_and(|mode| mode == "wal");
+        Ok(())
     }
 
     /// Makes sure that no commit which failed can come back.

@@ -78,6 +78,8 @@ struct Inner {
     gave_up: Option<Instant>,
     /// A commit failed that a crash could bring back.
     is_doubtful: bool,
+    /// The names of the file and its log are durable, and stay so.
+    is_named: bool,
 }
 
 impl SqliteCards {
@@ -154,6 +156,7 @@ impl Inner {
             had_cards: false,
             gave_up: None,
             is_doubtful: false,
+            is_named: false,
         };
         inner.schema_version = inner.schema_version()?;
         Ok(inner)
@@ -233,6 +236,7 @@ impl Inner {
         }
         // What was in doubt is written over.
         self.is_doubtful = false;
+        self.name()?;
         // A trigger may have changed other rows; those changes are ours and raise no data version.
         if self.connection.total_changes() - before > 1 {
             self.seen = None;
