@@ -19,6 +19,8 @@ use crate::{
     tally::{HEAD, Tally},
 };
 
+/// How long a process may take to see a possible state: only one that never does waits so long.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Rounds of a chain that end in a kill; each takes one request, and the last check another.
 const KILLS: u64 = 5;
 /// Rounds of a chain with errors; each takes two requests, the second when the disk is well again.
@@ -217,7 +219,7 @@ impl Lab {
 
     /// Waits until a process sees a possible state.
     fn look(&self, session: &mut Session, model: &mut Model) -> Result<(), Wrong> {
-        let end = Instant::now() + Duration::from_secs(6);
+        let end = Instant::now() + PATIENCE;
         loop {
             let observe = || (self.path.observe)(&self.bench, session);
             let state = catch_unwind(AssertUnwindSafe(observe)).map_err(|error| {
