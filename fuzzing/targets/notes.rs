@@ -14,10 +14,12 @@ use notewell::{
 };
 use serde_json::{Map, Value};
 
-use super::{parts, text};
+use super::{parts, text, turns};
 
 /// Sections whose edits one input tries: more only cost time.
 const MAX_SECTIONS: usize = 6;
+/// Kinds of edits that `edit` tries.
+const EDITS: usize = 8;
 
 /// The block at the start of a note reads without a panic, and a field that is set reads back.
 pub fn frontmatter(data: &[u8]) {
@@ -93,39 +95,44 @@ pub fn edit(data: &[u8]) {
     let [source, new, find] = parts(data);
     let (source, new, find) = (text(source), text(new), text(find));
     let note = Note::parse(&source, "t");
-    for section in note.outline.sections().iter().take(MAX_SECTIONS) {
-        let own = note.section(&source, section).to_owned();
-        let same = apply(&source, &note, section, Edit::Replace(&own)).expect("its own text");
-        assert_eq!(same.text, source, "a section replaced by itself");
-        let edits = [
-            Edit::Replace(&new),
-            Edit::Append(&new),
-            Edit::Prepend(&new),
-            Edit::Before(&new),
-            Edit::After(&new),
-            Edit::Delete,
-            Edit::Find { find: &find, text: &new, count: 1 },
-        ];
-        for edit in edits {
-            let Ok(edited) = apply(&source, &note, section, edit) else { continue };
-            assert!(edited.text.get(edited.changed.clone()).is_some(), "{edit:?}");
-            let writes_block = matches!(edit, Edit::Replace(new) if section.level == 0
-                && front::split(new.trim_start_matches('\u{feff}')).yaml.is_some());
-            let start = if section.level == 0 { note.body } else { section.range.start };
-            if !writes_block {
-                assert!(edited.text.starts_with(&source[..start]), "before: {edit:?}");
+    let sections = note.outline.sections();
+    let sections = &sections[..sections.len().min(MAX_SECTIONS)];
+    for turn in turns(data, sections.len() * EDITS) {
+        let section = &sections[turn / EDITS];
+        let edit = match turn % EDITS {
+            0 => {
+                let own = note.section(&source, section);
+                let same =
+                    apply(&source, &note, section, Edit::Replace(own)).expect("its own text");
+                assert_eq!(same.text, source, "a section replaced by itself");
+                continue;
             }
-            assert!(edited.text.ends_with(&source[section.range.end..]), "behind: {edit:?}");
-            assert_eq!(
-                source.starts_with('\u{feff}'),
-                edited.text.starts_with('\u{feff}'),
-                "byte order mark: {edit:?}"
-            );
-            if source.contains("\r\n") && bare_ends(&source) == 0 && !new.contains('\r') {
-                assert_eq!(bare_ends(&edited.text), 0, "line ends: {edit:?}");
-            }
-            compact_diff(&source, &edited.text);
+            1 => Edit::Replace(&new),
+            2 => Edit::Append(&new),
+            3 => Edit::Prepend(&new),
+            4 => Edit::Before(&new),
+            5 => Edit::After(&new),
+            6 => Edit::Delete,
+            _ => Edit::Find { find: &find, text: &new, count: 1 },
+        };
+        let Ok(edited) = apply(&source, &note, section, edit) else { continue };
+        assert!(edited.text.get(edited.changed.clone()).is_some(), "{edit:?}");
+        let writes_block = matches!(edit, Edit::Replace(new) if section.level == 0
+            && front::split(new.trim_start_matches('\u{feff}')).yaml.is_some());
+        let start = if section.level == 0 { note.body } else { section.range.start };
+        if !writes_block {
+            assert!(edited.text.starts_with(&source[..start]), "before: {edit:?}");
         }
+        assert!(edited.text.ends_with(&source[section.range.end..]), "behind: {edit:?}");
+        assert_eq!(
+            source.starts_with('\u{feff}'),
+            edited.text.starts_with('\u{feff}'),
+            "byte order mark: {edit:?}"
+        );
+        if source.contains("\r\n") && bare_ends(&source) == 0 && !new.contains('\r') {
+            assert_eq!(bare_ends(&edited.text), 0, "line ends: {edit:?}");
+        }
+        compact_diff(&source, &edited.text);
     }
 }
 

@@ -21,7 +21,7 @@ use tower::ServiceExt;
 use super::{SEPARATOR, folder, parts, text};
 
 /// Executions until the library starts again: what they wrote stays in it.
-const MAX_EXECUTIONS: usize = 5_000;
+const MAX_EXECUTIONS: usize = 10_000;
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 1 << 20;
 /// Requests of one input.

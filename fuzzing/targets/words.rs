@@ -12,7 +12,7 @@ use notewell::text::{
     words::count_words,
 };
 
-use super::text;
+use super::{text, turns};
 
 thread_local! {
     static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
@@ -21,8 +21,9 @@ thread_local! {
 /// Words of any script.
 pub fn words(data: &[u8]) {
     let source = text(data);
-    for lang in [None, Some(Lang::English), Some(Lang::Russian), Some(Lang::Japanese)] {
-        analyse(&source, lang);
+    let langs = [None, Some(Lang::English), Some(Lang::Russian), Some(Lang::Japanese)];
+    for turn in turns(data, langs.len()) {
+        analyse(&source, langs[turn]);
     }
     detect(&source);
     count_words(&source);
@@ -54,8 +55,9 @@ pub fn japanese(data: &[u8]) {
             _ => MARKS[usize::from(byte) % MARKS.len()],
         })
         .collect();
-    analyse(&source, Some(Lang::Japanese));
-    analyse(&source, None);
+    for turn in turns(data, 2) {
+        analyse(&source, [Some(Lang::Japanese), None][turn]);
+    }
     ascending(&source, &sentences(&source));
 }
 

@@ -1,0 +1,3 @@
+#![no_main]
+
+notewell_fuzz::fuzz!(notewell_fuzz::targets::notes::outline);
