@@ -159,6 +159,14 @@ fn files_and_folders_move_and_copy_inside_the_vault() {
     let outside = to.replace("/team/", "/other/");
     let refused = dav.send("MOVE", from, &[("Destination", &outside)], b"");
     assert!(refused.status == 502 && refused.body.contains("outside"), "{}", refused.body);
+    // A vault whose name only starts like this one's, and the vault itself.
+    let beside = to.replace("/team/", "/teams/");
+    assert_eq!(dav.send("MOVE", from, &[("Destination", &beside)], b"").status, 502);
+    for method in ["COPY", "MOVE"] {
+        let refused = dav.send(method, "b", &[("Destination", &dav.destination(""))], b"");
+        assert!(refused.status == 403 && refused.body.contains("itself"), "{}", refused.body);
+    }
+    assert_eq!(dav.get("b/n.md").body, dav.get(from).body);
     assert_eq!(dav.put("missing/n.md", "x").status, 409);
 }
 

@@ -1,10 +1,11 @@
 //! Changes fields of a frontmatter block by line, and leaves every other byte as the author typed it.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 
-use super::lines;
+use super::{
+    field_line::{comment, name, written_key},
+    lines,
+};
 use crate::{
     domain::{Error, Result},
     markdown::frontmatter::{split, values},
@@ -59,7 +60,6 @@ pub fn set_field(text: &str, key: &str, value: &Value) -> String {
         let (mark, body) = text.split_at(split.body);
         return format!("{mark}---{end}{}: {}{end}---{end}{body}", scalar(key), inline(value));
     };
-    let end = lines::ending(&text[..split.body]);
     let block = &text[yaml.clone()];
     let (from, to, comment) = match find(block, key) {
         Some(found) => found,
@@ -67,6 +67,11 @@ pub fn set_field(text: &str, key: &str, value: &Value) -> String {
         None => (block.len(), block.len(), ""),
     };
     let old = &block[from..to];
+    // A field keeps its own line ending where those of the block differ.
+    let end = match old.split_inclusive('\n').next() {
+        Some(first) => lines::ending(first),
+        None => lines::ending(&text[..split.body]),
+    };
     let line = match value {
         Value::Null => String::new(),
         value => {
@@ -144,62 +149,6 @@ fn find<'a>(block: &'a str, key: &str) -> Option<(usize, usize, &'a str)> {
     found
 }
 
-/// The key of a line, as it is written.
-fn written_key(line: &str) -> Option<&str> {
-    if line.starts_with([' ', '\t', '-', '#']) {
-        return None;
-    }
-    let ends = |at: usize| line[at + 1..].chars().next().is_none_or(char::is_whitespace);
-    let after = match line.chars().next()? {
-        quote @ ('"' | '\'') => quoted(line, quote)?,
-        _ => 0,
-    };
-    let (colon, _) = line[after..].match_indices(':').find(|(at, _)| ends(after + at))?;
-    let key = line[..after + colon].trim_end();
-    (after == 0 || key.len() <= after).then_some(key)
-}
-
-/// Where a quoted text at the start of a line ends.
-fn quoted(line: &str, quote: char) -> Option<usize> {
-    let mut escaped = false;
-    let mut characters = line.char_indices().skip(1).peekable();
-    while let Some((at, c)) = characters.next() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quote == '"' => escaped = true,
-            '\'' if quote == c => match characters.peek() {
-                Some((_, '\'')) => escaped = true,
-                _ => return Some(at + 1),
-            },
-            c if c == quote => return Some(at + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// The key that is written like this.
-fn name(written: &str) -> Cow<'_, str> {
-    let inside =
-        |quote: char| written.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    if let Some(text) = inside('\'') {
-        return text.replace("''", "'").into();
-    }
-    match inside('"') {
-        // A YAML double-quoted scalar is a JSON string but for a few rare escapes.
-        Some(text) => serde_json::from_str(written).map_or(Cow::Borrowed(text), Cow::Owned),
-        None => Cow::Borrowed(written),
-    }
-}
-
-/// ` # …` after a value that has no quotes in it; quotes make it too hard to be sure.
-fn comment(line: &str) -> &str {
-    match line.find(" #") {
-        Some(at) if !line.contains(['"', '\'', '|', '>']) => line[at + 1..].trim_end(),
-        _ => "",
-    }
-}
-
 /// A value on one line.
 fn inline(value: &Value) -> String {
     match value {
@@ -271,10 +220,24 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_stays_however_often_its_field_is_set() {
+        let text = "---\na: # why\n---\n";
+        for value in [json!("b: c"), json!(["b: c", "d # e"]), json!({ "b": "'c'" })] {
+            let once = set_field(text, "a", &value);
+            assert!(once.contains(" # why\n"), "{once}");
+            assert_eq!(set_field(&once, "a", &value), once);
+        }
+    }
+
+    #[test]
     fn line_ends_and_marks_are_kept() {
         let text = "\u{feff}---\r\na: 1\r\n---\r\nBody\r\n";
         assert_eq!(set_field(text, "a", &json!(2)), text.replace("a: 1", "a: 2"));
         assert_eq!(set_field("Body\n", "a", &json!("b")), "---\na: b\n---\nBody\n");
+        let mixed = "---\nx: 1\ny: 1\na: |\r\n  b\r\n  c\r\nz: 1\n---\n";
+        let changed = set_field(mixed, "a", &json!(2));
+        assert_eq!(changed, "---\nx: 1\ny: 1\na: 2\r\nz: 1\n---\n");
+        assert_eq!(set_field(&changed, "a", &json!(2)), changed);
         assert_eq!(set_field("", "a", &json!("b")), "---\na: b\n---\n");
     }
 

@@ -64,7 +64,12 @@ pub fn link_places(text: &str) -> Vec<LinkPlace> {
         }
     }
     places.sort_by_key(|place| place.range.start);
-    places.dedup_by_key(|place| place.range.start);
+    let mut end = 0;
+    places.retain(|place| {
+        let is_apart = place.range.start >= end;
+        end = end.max(place.range.end);
+        is_apart
+    });
     places
 }
 
@@ -127,14 +132,18 @@ fn in_properties(text: &str, yaml: Range<usize>) -> Vec<LinkPlace> {
     let mut places = Vec::new();
     let mut start = yaml.start;
     for line in text[yaml].split_inclusive('\n') {
-        for (at, _) in line.match_indices("[[") {
-            let Some(end) = line[at..].find("]]") else { break };
-            // Without quotes it is a list in a list.
-            if line[..at].contains(['"', '\'']) {
-                let range = start + at..start + at + end + "]]".len();
+        let mut from = 0;
+        while let Some(length) = line[from..].find("]]") {
+            let end = from + length + "]]".len();
+            // The nearest opening; without quotes before it, it is a list in a list.
+            if let Some(open) = line[from..end].rfind("[[").map(|open| from + open)
+                && line[..open].contains(['"', '\''])
+            {
+                let range = start + open..start + end;
                 let has_text = text[range.clone()].contains('|');
                 places.extend(wiki(text, range, has_text));
             }
+            from = end;
         }
         start += line.len();
     }
@@ -265,6 +274,17 @@ mod tests {
                 ("a(1).md", "a(1).md"),
             ]
         );
+    }
+
+    #[test]
+    fn a_link_of_a_property_starts_at_the_nearest_opening() {
+        let text = "---\nup: \"[[a [[b]] [[[c]]\" ]] [[d\n---\n";
+        let places = link_places(text);
+        let seen: Vec<&str> = places.iter().map(|place| place.path.as_str()).collect();
+        assert_eq!(seen, ["b", "c"]);
+        let moved: Vec<_> = places.iter().map(|place| (place, "x".to_owned())).collect();
+        let rewritten = text.replace("[[b]]", "[[x]]").replace("[[c]]", "[[x]]");
+        assert_eq!(rewrite_links(text, &moved), rewritten);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! again: an edit that would change the structure outside its target, such as a code block that the
 //! new text never closes, is refused.
 
+mod field_line;
 mod fields;
 mod find;
 mod lines;
@@ -122,10 +123,12 @@ impl Target<'_> {
     }
 
     fn replace(&self, with: &str) -> Splices {
-        let with = with.strip_prefix('\u{feff}').unwrap_or(with);
         let region = self.region();
+        let unmarked = with.strip_prefix('\u{feff}').unwrap_or(with);
+        // A byte order mark is none where the target starts with one itself.
+        let with = if self.text[region.clone()].starts_with('\u{feff}') { with } else { unmarked };
         let start = match self.section.level {
-            0 if super::frontmatter::split(with).yaml.is_some() => lines::after_mark(self.text),
+            0 if self.brings_frontmatter(with) => lines::after_mark(self.text),
             0 => region.start,
             level if lines::starts_with_heading(with, level) => region.start,
             _ => self.below_heading(),
@@ -147,6 +150,17 @@ impl Target<'_> {
         let last = region.end == self.text.len();
         let trail = if last && (bare || !old.is_empty()) { "" } else { ending };
         Splices::one(start..start, format!("{lead}{new}{trail}"))
+    }
+
+    /// Whether a new text for the note starts with its frontmatter. A body may start like frontmatter
+    /// too, with rules: a text that starts as this body does is a new body.
+    fn brings_frontmatter(&self, with: &str) -> bool {
+        let block = |text| {
+            let split = super::frontmatter::split(text);
+            split.yaml.map(|_| &text[..split.body])
+        };
+        let own = block(&self.text[self.note.body..]);
+        block(with).is_some_and(|new| own.is_none_or(|own| !lines::same(own, new)))
     }
 
     /// Adds after the last line that is not blank, in a block of its own unless both are items of a

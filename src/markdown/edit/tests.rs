@@ -43,6 +43,33 @@ fn each_op_changes_its_target() {
 }
 
 #[test]
+fn a_body_that_starts_like_frontmatter_is_a_body() {
+    let body = "---\nbetween rules\n---\ntext\n";
+    let text = format!("---\na: 1\n---\n{body}");
+    let ok = |new: &str| edit(&text, &[], Edit::Replace(new)).unwrap();
+    assert_eq!(ok(body), text);
+    assert_eq!(ok(&body.replace("text", "new")), text.replace("text", "new"));
+    assert_eq!(ok(&body.replace('\n', "\r\n")), text);
+    assert_eq!(ok("---\nb: 2\n---\nonly\n"), "---\nb: 2\n---\nonly\n");
+}
+
+#[test]
+fn a_section_may_start_with_a_byte_order_mark() {
+    let text = "a\n\n\u{feff}\nB\n===\nb\n";
+    let note = Note::parse(text, "t");
+    for section in note.outline.sections() {
+        let own = note.section(text, section);
+        let same = apply(text, &note, section, Edit::Replace(own)).unwrap();
+        assert_eq!(same.text, text, "{own:?}");
+    }
+    assert_eq!(
+        edit("\u{feff}\u{feff}a", &[], Edit::Replace("\u{feff}a")).unwrap(),
+        "\u{feff}\u{feff}a"
+    );
+    assert_eq!(edit("a", &[], Edit::Replace("\u{feff}b")).unwrap(), "b");
+}
+
+#[test]
 fn empty_sections_and_notes_take_text() {
     assert_eq!(edit("", &[], Edit::Append("a")).unwrap(), "a\n");
     assert_eq!(edit("", &[], Edit::Replace("a")).unwrap(), "a\n");

@@ -8,6 +8,7 @@ mod file;
 mod filesystem;
 mod locks;
 mod outcome;
+mod place;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -36,7 +37,8 @@ pub(super) use credential::identify;
 pub(super) use locks::Locks;
 
 use filesystem::VaultFiles;
-use outcome::{Outcome, plain};
+use outcome::{OUTSIDE, Outcome, plain};
+use place::Place;
 
 /// What every address of a vault starts with.
 pub(super) const ROOT: &str = "/_system/dav/";
@@ -57,6 +59,12 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
             "the `If` header has a `<` or `[` without its end; nothing was changed",
         );
     }
+    if !condition::has_whole_tags(&parts.headers) {
+        return plain(
+            StatusCode::BAD_REQUEST,
+            "a tag of `If-Match`, `If-None-Match` or `If-Range` is a quotation mark without its end; nothing was changed",
+        );
+    }
     let raw = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
     let raw = raw.split('/').next().unwrap_or_default();
     let decoded = percent_decode_str(raw).decode_utf8().map(|name| name.into_owned());
@@ -64,6 +72,20 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     let (Ok(decoded), Some(name)) = (decoded.as_deref(), name) else {
         return plain(StatusCode::NOT_FOUND, "the address names no vault");
     };
+    let root = format!("{ROOT}{decoded}");
+    if place::of_request(&parts.uri, &root) == Some(Place::Outside) {
+        return plain(StatusCode::NOT_FOUND, "the address leads out of its vault");
+    }
+    match place::of_destination(&parts.headers, &root) {
+        Some(Place::Vault) => {
+            return plain(
+                StatusCode::FORBIDDEN,
+                "the destination is the vault itself; name a file or folder in it. Nothing was changed",
+            );
+        }
+        Some(Place::Outside) => return plain(StatusCode::BAD_GATEWAY, OUTSIDE),
+        Some(Place::Inside) | None => {}
+    }
     let app = site.hub.app.clone();
     let outcome = Arc::new(Outcome::default());
     let files = VaultFiles {
@@ -101,7 +123,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     }
     let principal = link.rights.actor("webdav").who;
     let handler = DavHandler::<()>::builder()
-        .strip_prefix(format!("{ROOT}{decoded}"))
+        .strip_prefix(root)
         .filesystem(Box::new(files))
         .locksystem(Box::new(site.locks.of_vault(name.as_str(), &outcome)))
         .principal(principal)

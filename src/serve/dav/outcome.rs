@@ -125,6 +125,9 @@ fn end_of(bytes: &[u8]) -> Option<usize> {
     bytes.windows(END.len()).position(|window| window == END)
 }
 
+/// Why something cannot be moved or copied out of its vault.
+pub const OUTSIDE: &str = "the destination is outside of this vault; nothing was changed";
+
 /// What a code of the protocol means to a person.
 fn sentence_of(status: StatusCode, method: &Method) -> Option<&'static str> {
     Some(match status {
@@ -138,7 +141,7 @@ fn sentence_of(status: StatusCode, method: &Method) -> Option<&'static str> {
             "somebody else holds a lock here; nothing was changed. It ends by itself after a while"
         }
         StatusCode::CONFLICT => "the folder above is not there; make it first",
-        StatusCode::BAD_GATEWAY => "the destination is outside of this vault; nothing was changed",
+        StatusCode::BAD_GATEWAY => OUTSIDE,
         StatusCode::NOT_IMPLEMENTED if method.as_str() == "PROPFIND" => return None,
         _ => return None,
     })

@@ -1,0 +1,70 @@
+//! Where the address of a request and its `Destination` lead, checked before `dav-server` reads them:
+//! that panics where something goes to the address of the vault itself, and takes `/v2/a` for a file
+//! of the vault `v`.
+
+use axum::http::{HeaderMap, Uri};
+use dav_server::davpath::DavPath;
+use url::Url;
+
+/// Where an address leads, seen from a vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Vault,
+    Inside,
+    Outside,
+}
+
+/// Where a request goes; `root` is the address of the vault, without a slash at its end. Nothing for
+/// an address that no vault has.
+pub fn of_request(uri: &Uri, root: &str) -> Option<Place> {
+    of(uri.path(), root)
+}
+
+/// Where `COPY` and `MOVE` write; nothing where the header is missing or cannot be read.
+pub fn of_destination(headers: &HeaderMap, root: &str) -> Option<Place> {
+    let address = headers.get("destination")?.to_str().ok()?;
+    match address.starts_with('/') {
+        true => of(address, root),
+        false => of(Url::parse(address).ok()?.path(), root),
+    }
+}
+
+fn of(path: &str, root: &str) -> Option<Place> {
+    let path = DavPath::new(path).ok()?;
+    Some(match path.with_prefix().as_bytes().strip_prefix(root.as_bytes()) {
+        Some(b"" | b"/") => Place::Vault,
+        Some([b'/', ..]) => Place::Inside,
+        _ => Place::Outside,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_vault_ends_at_its_name() {
+        let to = |address| {
+            let headers = HeaderMap::from_iter([(
+                "destination".parse().unwrap(),
+                HeaderValue::from_static(address),
+            )]);
+            of_destination(&headers, "/dav/v")
+        };
+        for vault in ["/dav/v", "/dav/v/", "http://host/dav/%76", "/dav/v/a/..", "/dav//v//"] {
+            assert_eq!(to(vault), Some(Place::Vault), "{vault}");
+        }
+        for inside in ["/dav/v/a", "https://host:1/dav/v/a%20b/", "/dav/v/a/../b?c"] {
+            assert_eq!(to(inside), Some(Place::Inside), "{inside}");
+        }
+        for outside in ["/dav/v2/a", "/dav/v/../w/a", "http://host/dav", "/", "/dav/va"] {
+            assert_eq!(to(outside), Some(Place::Outside), "{outside}");
+        }
+        for unreadable in ["", "a", "/../a", "/dav/v/%00", "/dav/v/#a"] {
+            assert_eq!(to(unreadable), None, "{unreadable}");
+        }
+        assert_eq!(of_destination(&HeaderMap::new(), "/dav/v"), None);
+    }
+}
