@@ -1,7 +1,7 @@
 //! Statements of the best passages: sentences, list items, table rows and whole lists and tables,
 //! each with the features that it is ranked by.
 
-use std::{cell::RefCell, collections::HashSet};
+use std::collections::HashSet;
 
 use super::{
     blocks::{Block, Group, Notes, one_line},
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     domain::Result,
     index::{Embed, Passage, Words, embedded_text},
-    text::{self, Analyser, Lang, Mode, sentences::sentences},
+    text::{self, Lang, Mode, sentences::sentences},
 };
 
 /// Statements that are weighed, over all passages.
@@ -21,10 +21,6 @@ const MAX_STATEMENTS: usize = 60;
 const MAX_OF_PASSAGE: usize = 24;
 /// The most of a list or table that is embedded, in characters.
 const MAX_EMBEDDED_CHARS: usize = 600;
-
-thread_local! {
-    static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
-}
 
 /// How a statement stands in its note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +75,7 @@ pub struct Statement {
 /// The terms of a text as the index has them.
 pub(super) fn terms(text: &str, lang: Option<Lang>) -> HashSet<String> {
     let mut found = HashSet::new();
-    ANALYSER.with_borrow_mut(|analyser| {
+    text::with_analyser(|analyser| {
         analyser.analyse(text, lang, Mode::Index, |token| {
             if !found.contains(token.term) {
                 found.insert(token.term.to_owned());
@@ -96,8 +92,7 @@ pub(super) fn cut(
     max_chars: usize,
     matches: impl Fn(&str) -> bool,
 ) -> String {
-    ANALYSER
-        .with_borrow_mut(|analyser| text::snippet(analyser, text, lang, max_chars, matches).text)
+    text::with_analyser(|analyser| text::snippet(analyser, text, lang, max_chars, matches).text)
 }
 
 /// The share of the question's words that are among some terms.

@@ -279,14 +279,16 @@ impl Common {
     }
 }
 
-/// An idle blocking thread ends before the server trims its heap, so that what the thread cached is
-/// given back too.
-const IDLE_THREAD: Duration = Duration::from_secs(2);
+/// How long an idle thread of the blocking pool lives. The pool gives work to the thread that has
+/// idled longest: with a longer time, steady work keeps every thread that one burst started, each
+/// with its part of the heap.
+const IDLE_THREAD: Duration = Duration::from_millis(50);
 
 fn runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_keep_alive(IDLE_THREAD)
+        .on_thread_park(crate::serve::memory::release_own)
         .build()
         .doing("start the runtime")
 }

@@ -4,7 +4,7 @@
 //! Addresses are taken out, so that none of it is mistaken for words. Only the beginning of a long
 //! text is read: whatever the text is, the work is bounded.
 
-use std::{cell::RefCell, ops::Range};
+use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -12,7 +12,7 @@ use super::word_lists;
 use crate::{
     domain::{Bookmark, bookmark::links::addresses},
     text::{
-        Analyser, Kind, Lang, Mode, is_stop_word, lang,
+        self, Analyser, Kind, Lang, Mode, is_stop_word, lang,
         script::{self, Script},
     },
 };
@@ -23,11 +23,6 @@ pub(super) const MAX_CHARACTERS: usize = 20_000;
 const MAX_WORD: usize = 60;
 /// Letters of a Russian word that is not stemmed.
 const SHORT_RUSSIAN: usize = 3;
-
-thread_local! {
-    /// Its memory of stems is worth keeping between bookmarks.
-    static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
-}
 
 /// How a word is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +91,7 @@ impl Reading {
         }
         let known = bookmark.lang.as_deref().and_then(Lang::from_code);
         let lang = known.unwrap_or_else(|| lang::detect(&body));
-        let words = ANALYSER.with_borrow_mut(|analyser| words(&body, lang, analyser));
+        let words = text::with_analyser(|analyser| words(&body, lang, analyser));
         let folded = match words.iter().any(|word| word.run) {
             true => fold(&body),
             false => String::new(),
@@ -122,7 +117,7 @@ impl Reading {
 /// The keys of a phrase, as they would be found in a text.
 pub(super) fn keys(phrase: &str) -> Vec<String> {
     let lang = lang::detect(phrase);
-    let words = ANALYSER.with_borrow_mut(|analyser| words(phrase, lang, analyser));
+    let words = text::with_analyser(|analyser| words(phrase, lang, analyser));
     words.into_iter().map(|word| word.key).collect()
 }
 

@@ -4,13 +4,11 @@
 //! Tantivy's own carrier for this (`PreTokenizedString`) goes through JSON and is cloned three times
 //! a document; a flat text of `step term NUL` records costs one copy.
 
-use std::cell::RefCell;
-
 use tantivy::tokenizer::{Token as Out, TokenStream, Tokenizer};
 
 use crate::{
     domain::Document,
-    text::{self, Analyser, Kind, Lang, Mode, Term},
+    text::{self, Kind, Lang, Mode, Term},
 };
 
 /// The name under which the schema's fields ask for [`Fed`].
@@ -20,10 +18,6 @@ const END: char = '\0';
 const MAX_STEP: u32 = 0xD000;
 /// Bytes of an item that are looked at to tell its language.
 const SAMPLE: usize = 4_096;
-
-thread_local! {
-    static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
-}
 
 /// The version of the analyser: a change means that the terms have to be built anew.
 pub(super) const VERSION: u32 = text::VERSION;
@@ -103,7 +97,7 @@ fn is_letter(term: &str) -> bool {
 /// are left out, unless there are no others: they match everything and mean nothing. (Japanese ones
 /// are kept: cut into pairs of characters they are part of the words around them.)
 pub(super) fn question(text: &str) -> Vec<QueryTerm> {
-    let terms = ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, None, Mode::Query));
+    let terms = text::with_analyser(|analyser| analyser.terms(text, None, Mode::Query));
     let is_filler = |term: &Term| {
         let typed = text.get(term.range.clone()).unwrap_or_default();
         [Lang::English, Lang::Russian].iter().any(|lang| text::is_stop_word(typed, Some(*lang)))
@@ -119,8 +113,7 @@ pub(super) fn question(text: &str) -> Vec<QueryTerm> {
 pub(super) fn phrase(text: &str) -> Vec<Vec<(usize, String)>> {
     let mut readings = Vec::new();
     for lang in [Lang::Japanese, Lang::Chinese] {
-        let terms =
-            ANALYSER.with_borrow_mut(|analyser| analyser.terms(text, Some(lang), Mode::Phrase));
+        let terms = text::with_analyser(|analyser| analyser.terms(text, Some(lang), Mode::Phrase));
         let first = terms.first().map_or(0, |term| term.position);
         let reading: Vec<(usize, String)> = terms
             .into_iter()
@@ -146,7 +139,7 @@ pub(super) fn append(out: &mut String, text: &str, lang: Lang) {
     // Before the first term stands position −1, so that its step is its position plus one.
     let mut last = -1i64;
     let mut gap = i64::from(!out.is_empty());
-    ANALYSER.with_borrow_mut(|analyser| {
+    text::with_analyser(|analyser| {
         analyser.analyse(text, Some(lang), Mode::Index, |token| {
             if token.term.is_empty() || token.term.contains(END) {
                 return;
@@ -220,7 +213,7 @@ mod tests {
     #[test]
     fn what_is_fed_is_read_back_with_its_positions() {
         for text in ["One two, three", "Привет мир", "東京都に行く", "", "…"] {
-            let terms = Analyser::new().terms(text, Some(Lang::English), Mode::Index);
+            let terms = text::Analyser::new().terms(text, Some(Lang::English), Mode::Index);
             let expected: Vec<_> =
                 terms.into_iter().map(|term| (term.position as usize, term.term)).collect();
             assert_eq!(read(&feed(text, Lang::English)), expected, "{text}");

@@ -4,5 +4,6 @@
 mod dav;
 pub mod http;
 pub mod mcp;
+pub mod memory;
 pub mod remote;
 mod web;

@@ -12,6 +12,7 @@ mod forms;
 mod grams;
 mod han_table;
 pub mod lang;
+mod pool;
 pub mod script;
 pub mod sentences;
 pub mod snippet;
@@ -23,6 +24,7 @@ pub mod words;
 
 pub use analyse::{Analyser, Kind, Mode, Term, Token};
 pub use lang::Lang;
+pub use pool::with_analyser;
 pub use snippet::{Snippet, snippet};
 pub use stop::is_stop_word;
 

@@ -2,16 +2,11 @@
 //! all of them are compared, in memory; the text that is sold is no part of it.
 
 use std::{
-    cell::RefCell,
     collections::{HashMap, HashSet},
     ops::Range,
 };
 
-use crate::text::{self, Analyser, Kind, Lang, Mode};
-
-thread_local! {
-    static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
-}
+use crate::text::{self, Kind, Lang, Mode};
 
 /// What buyers read of an offer, by how much a word in it counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -52,7 +47,7 @@ impl Described {
         let labels = self.labels.join("\n");
         let mut terms: HashMap<String, f32> = HashMap::new();
         for (field, weight) in self.fields().into_iter().chain([(labels.as_str(), 1.0)]) {
-            ANALYSER.with_borrow_mut(|analyser| {
+            text::with_analyser(|analyser| {
                 analyser.analyse(field, Some(lang), Mode::Index, |token| {
                     let known = terms.entry(token.term.to_owned()).or_default();
                     *known = known.max(weight);
@@ -71,7 +66,7 @@ struct Word {
 /// The words of a question. Words that only hold a sentence together are left out, unless there are
 /// no others.
 fn words(question: &str) -> Vec<Word> {
-    let terms = ANALYSER.with_borrow_mut(|analyser| analyser.terms(question, None, Mode::Query));
+    let terms = text::with_analyser(|analyser| analyser.terms(question, None, Mode::Query));
     let is_filler = |range: &Range<usize>| {
         let typed = question.get(range.clone()).unwrap_or_default();
         [Lang::English, Lang::Russian].iter().any(|lang| text::is_stop_word(typed, Some(*lang)))

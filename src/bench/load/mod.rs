@@ -31,8 +31,10 @@ const NOTES: i64 = 1000;
 const TOKENS: usize = 20;
 const CHURNING: usize = 4;
 const SLOW: usize = 8;
-/// Calls before the memory is measured for the first time.
-const WARM: usize = 300;
+/// Clients before the memory is measured for the first time, and the calls of each. Some at once, so
+/// that the caches for work side by side are there.
+const FIRST: usize = 8;
+const WARM: usize = 100;
 /// How long the server may take to give memory back.
 const REST: Duration = Duration::from_secs(20);
 
@@ -65,9 +67,14 @@ pub fn run(load: Load, seed: u64, bar: &dyn Progress, folder: &TempDir) -> Resul
     let site = |tally| Site { address, tokens, corpus: &corpus, notes: NOTES, tally, over: &over };
     // The first calls load the model and open the index.
     let first = site(&warm);
-    Mixed::new(&first, 0).warm(WARM).map_err(|why| {
-        Error::internal(format!("the server does not answer before the load: {why}"))
-    })?;
+    let warm_up = |number| Mixed::new(&first, number).warm(WARM);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..FIRST).map(|n| scope.spawn(move || warm_up(n))).collect();
+        clients.into_iter().try_for_each(|client| {
+            client.join().unwrap_or_else(|_| Err("a client panicked".to_owned()))
+        })
+    })
+    .map_err(|why| Error::internal(format!("the server does not answer before the load: {why}")))?;
     std::thread::sleep(REST);
     let before = resident();
     let site = site(&tally);

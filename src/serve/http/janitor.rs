@@ -3,16 +3,17 @@
 
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
-use super::{Site, memory};
+use super::Site;
 use crate::{
     app::App,
     domain::{Result, Timestamp},
-    serve::mcp::Identity,
+    serve::{mcp::Identity, memory},
 };
 
 const ROUND: Duration = Duration::from_secs(1);
-/// Rounds without a request after which freed memory goes back to the system.
-const QUIET: u32 = 3;
+/// Rounds without a request after which freed memory goes back to the system. Sessions and streams
+/// whose clients went without a word end some seconds later, and free theirs then.
+const QUIET: [u32; 3] = [3, 10, 30];
 
 /// Rounds after which what expired is forgotten.
 const HOUR: u64 = 3600;
@@ -31,9 +32,8 @@ pub async fn run(site: Site) {
         let now = site.answered.load(Ordering::Relaxed);
         quiet = if now == answered { quiet.saturating_add(1) } else { 0 };
         answered = now;
-        if quiet == QUIET {
-            // Walks the heap, so it stays off the threads that answer.
-            drop(tokio::task::spawn_blocking(memory::release).await);
+        if QUIET.contains(&quiet) {
+            memory::release().await;
         }
     }
 }

@@ -13,7 +13,6 @@ mod help;
 mod hold;
 pub(super) mod html;
 mod janitor;
-mod memory;
 mod oauth;
 pub(super) mod origin;
 mod server;
