@@ -86,7 +86,7 @@ impl<'a> Mixed<'a> {
     /// Makes each call once, in turn, as a server that has just been started gets them.
     pub fn warm(mut self, rounds: usize) -> Result<(), String> {
         for round in 0..rounds {
-            self.random = Random::new(round as u64 + 1);
+            self.random = Random::new((self.number * rounds + round) as u64 + 1);
             let (call, arguments) = self.next();
             if let Outcome::Error(kind) = self.call(call, arguments) {
                 return Err(format!("`{call}`: {kind}"));

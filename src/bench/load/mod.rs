@@ -31,10 +31,10 @@ const NOTES: i64 = 1000;
 const TOKENS: usize = 20;
 const CHURNING: usize = 4;
 const SLOW: usize = 8;
-/// Clients before the memory is measured for the first time, and the calls of each. Some at once, so
-/// that the caches for work side by side are there.
+/// Clients before the memory is measured for the first time, and the calls of each: enough to fill the
+/// caches, which are bounded, and some at once, for those that work side by side needs.
 const FIRST: usize = 8;
-const WARM: usize = 100;
+const WARM: usize = 300;
 /// How long the server may take to give memory back.
 const REST: Duration = Duration::from_secs(20);
 
