@@ -163,12 +163,16 @@ impl Card {
         };
         let date = |name: &str| match of(name) {
             None => Ok(None),
-            Some(Value::Number(ms)) => Ok(ms.as_i64().map(super::super::Timestamp)),
-            Some(value) => value
-                .as_str()
-                .and_then(super::super::Timestamp::parse)
-                .map(Some)
-                .ok_or_else(|| format!("`{name}` is not a date")),
+            Some(value) => match value {
+                // Milliseconds, which may be beyond the dates that can be written.
+                Value::Number(ms) => ms
+                    .as_i64()
+                    .map(super::super::Timestamp)
+                    .filter(|at| super::super::Timestamp::parse(&at.to_string()) == Some(*at)),
+                value => value.as_str().and_then(super::super::Timestamp::parse),
+            }
+            .map(Some)
+            .ok_or_else(|| format!("`{name}` is not a date")),
         };
         // A row taken straight from the database holds its lists as JSON text.
         let list = |name: &str| -> Result<Option<Vec<Value>>, String> {
@@ -244,6 +248,15 @@ mod tests {
             ..Card::default()
         };
         assert_eq!(Card::from_json(&card.to_json(View::Whole)).unwrap(), card);
+    }
+
+    #[test]
+    fn a_date_that_cannot_be_written_is_refused() {
+        let read = |at: Value| Card::from_json(&json!({ "content": "", "createdAt": at }));
+        assert!(read(json!(1_700_000_000_000_i64)).is_ok() && read(Value::Null).is_ok());
+        for bad in [json!(1_700_000_000_000_000_000_i64), json!(1.5), json!("soon")] {
+            assert_eq!(read(bad).unwrap_err(), "`createdAt` is not a date");
+        }
     }
 
     #[test]
