@@ -215,20 +215,20 @@ impl App {
         match synced {
             Ok(synced) => {
                 *pending = Pending::default();
-                self.looks.set_behind(&row.name, false);
+                self.vault_reads.set_behind(&row.name, false);
                 self.tell_synced(row, synced);
             }
             Err(error) => {
                 if !row.is_hosted() && !row.folder().is_dir() {
                     // The folder is away, which is recorded; the vault is looked at when it is back.
                     *pending = Pending::default();
-                    return self.looks.set_behind(&row.name, false);
+                    return self.vault_reads.set_behind(&row.name, false);
                 }
                 if pending.failures == 0 {
                     tracing::warn!(vault = row.name, error = ?error, "changes could not be read; trying again");
                 }
                 pending.postpone();
-                self.looks.set_behind(&row.name, true);
+                self.vault_reads.set_behind(&row.name, true);
             }
         }
     }

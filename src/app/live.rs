@@ -74,7 +74,7 @@ impl App {
         live._worker = self.start_vectors()?;
         live._following = self.follow_store()?;
         let (app, stop) = (self.clone(), live.stop.clone());
-        self.looks.begin(vaults.len(), vaults.iter().any(|vault| vault.seen.is_none()));
+        self.vault_reads.begin(vaults.len(), vaults.iter().any(|vault| vault.seen.is_none()));
         live.threads.push(
             std::thread::Builder::new()
                 .name("follow".into())
@@ -121,7 +121,7 @@ impl App {
             vaults.into_iter().map(|vault| self.follow_vault(vault)).collect();
         for vault in &mut followed {
             self.first_look(vault);
-            self.looks.finish_one();
+            self.vault_reads.finish_one();
         }
         let mut round = 0u32;
         while !stop.load(Ordering::Acquire) {

@@ -15,7 +15,6 @@ pub mod history;
 pub mod hosted;
 mod library;
 mod live;
-mod looks;
 pub mod market;
 pub mod methods;
 pub mod notes;
@@ -37,6 +36,7 @@ mod sources;
 pub mod status;
 pub mod tasks;
 pub mod tokens;
+mod vault_reads;
 pub mod vaults;
 mod watching;
 
@@ -53,7 +53,8 @@ use std::{
 };
 
 use self::{
-    cards::CardRoom, library::Glances, live::Live, looks::Looks, methods::Method, rights::Rights,
+    cards::CardRoom, library::Glances, live::Live, methods::Method, rights::Rights,
+    vault_reads::VaultReads,
 };
 use crate::{
     config::{self, Config, EmbedProvider},
@@ -91,7 +92,7 @@ pub struct App {
     /// Every place where items live, as the index reads them.
     pub sources: Arc<Sources>,
     /// Whether the vaults were read yet.
-    looks: Arc<Looks>,
+    vault_reads: Arc<VaultReads>,
     /// Terms and vectors.
     pub index: Arc<Index>,
     /// Search.
@@ -177,7 +178,7 @@ impl App {
             replica,
             cards,
             prompts,
-            looks: sources.looks.clone(),
+            vault_reads: sources.vault_reads.clone(),
             sources,
             index,
             engine,

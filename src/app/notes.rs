@@ -172,7 +172,7 @@ impl App {
         }
         let help = if rights.may(Right::LibraryState) && self.is_empty_library()? {
             NO_VAULT
-        } else if self.looks.are_done() {
+        } else if self.vault_reads.are_done() {
             "`search` gives each note's pid and path"
         } else {
             "the notes are still being read, so try again in a moment"
@@ -182,13 +182,13 @@ impl App {
 
     /// Waits for the first look at the vaults, a moment at most. Tells whether it is done.
     pub fn await_first_look(&self) -> bool {
-        self.looks.wait(Instant::now() + super::CATCH_UP);
-        self.looks.are_done()
+        self.vault_reads.wait(Instant::now() + super::CATCH_UP);
+        self.vault_reads.are_done()
     }
 
     /// Whether every vault was looked at since the start.
     pub fn has_looked_at_vaults(&self) -> bool {
-        self.looks.are_done()
+        self.vault_reads.are_done()
     }
 
     /// Opens the item of this number; `None` when there is none that the caller may see.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{
     bookmarks,
     cards::CardRoom,
-    looks::Looks,
     prompts,
+    vault_reads::VaultReads,
     vaults::{ParsedPages, parse_page},
 };
 use crate::{
@@ -31,7 +31,7 @@ pub struct Sources {
     /// The prompts.
     pub prompts: Arc<dyn Prompts>,
     /// When each vault was last read.
-    pub looks: Arc<Looks>,
+    pub vault_reads: Arc<VaultReads>,
     /// Pages that a look at a vault parsed and the index has not asked for yet.
     pub(super) parsed: ParsedPages,
 }
@@ -44,8 +44,8 @@ impl Sources {
         cards: Arc<CardRoom>,
         prompts: Arc<dyn Prompts>,
     ) -> Self {
-        let (looks, parsed) = (Arc::default(), ParsedPages::default());
-        Self { config, store, cards, prompts, looks, parsed }
+        let (vault_reads, parsed) = (Arc::default(), ParsedPages::default());
+        Self { config, store, cards, prompts, vault_reads, parsed }
     }
 
     /// Whether the user's prompts are in a file, which may be lost.
@@ -183,7 +183,7 @@ impl Source for Sources {
     }
 
     fn settle(&self, deadline: Instant) -> usize {
-        self.looks.wait(deadline)
+        self.vault_reads.wait(deadline)
     }
 
     fn all(&self) -> Result<Vec<Pid>> {

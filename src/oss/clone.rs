@@ -140,11 +140,11 @@ impl<'a> Git<'a> {
         let mut command = self.command(folder);
         command.args(arguments);
         let most = self.config.clone_mb * MB;
-        let mut looks = 0_u32;
+        let mut checks = 0_u32;
         let mut watch = |_| {
             // Adding up a folder costs something: every fifth look.
-            looks += 1;
-            let full = looks.is_multiple_of(5) && folder_size(folder) > most;
+            checks += 1;
+            let full = checks.is_multiple_of(5) && folder_size(folder) > most;
             full.then(|| format!("it is larger than {} MB", self.config.clone_mb))
         };
         process::run(

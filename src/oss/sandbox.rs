@@ -182,11 +182,11 @@ impl Run<'_> {
             "umask 022; mkdir home && cp -R /src src && {step_down} {limits} nice -n 10 sh -c \"$1\""
         );
         command.args(["sh", "-c", &outer, "sh", script]);
-        let mut looks = 0_u32;
+        let mut checks = 0_u32;
         let mut watch = |leader| {
             // Walking all processes costs something: every third look.
-            looks += 1;
-            if looks.is_multiple_of(3) { self.over(leader) } else { None }
+            checks += 1;
+            if checks.is_multiple_of(3) { self.over(leader) } else { None }
         };
         let ran = process::run(
             &mut command,

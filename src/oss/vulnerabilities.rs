@@ -46,9 +46,9 @@ pub fn look(packages: &[Package], osv: &str) -> Known {
     }
 }
 
-type Found = Vec<(Package, Vec<String>)>;
+type Affected = Vec<(Package, Vec<String>)>;
 
-fn ask(packages: &[Package], base: &str) -> Result<Found, String> {
+fn ask(packages: &[Package], base: &str) -> Result<Affected, String> {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(Some(Duration::from_secs(30)))
         .http_status_as_error(false)
@@ -86,7 +86,7 @@ fn ask(packages: &[Package], base: &str) -> Result<Found, String> {
 }
 
 /// Records of a folder: `.json` files and `.zip` files of them, at any depth.
-fn read(packages: &[Package], folder: &Path) -> Result<Found, String> {
+fn read(packages: &[Package], folder: &Path) -> Result<Affected, String> {
     if !folder.is_dir() {
         return Err(format!("there is no folder `{}` (`[oss] osv`)", folder.display()));
     }

@@ -16,7 +16,7 @@ pub const FULL: &str =
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Best first.
-    pub results: Vec<Found>,
+    pub results: Vec<SearchResult>,
     /// Number of items that match.
     pub total: Total,
     /// Where the next page begins.
@@ -46,7 +46,7 @@ pub struct Answer {
 
 /// An item with the passages it was found by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// The item.
     pub pid: Pid,
     /// Its kind.

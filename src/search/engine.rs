@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    answer::{Answer, Found},
+    answer::{Answer, SearchResult},
     filters::combine,
     fuse::{Aim, Evidence, Mode},
     group::{Candidate, Group, group},
@@ -363,11 +363,11 @@ impl Engine {
         options: &Options<'_>,
         mode: Mode,
         terms: &[String],
-    ) -> Result<Vec<Found>> {
+    ) -> Result<Vec<SearchResult>> {
         let terms: HashSet<&str> = terms.iter().map(String::as_str).collect();
         let start = options.offset.min(groups.len());
         let page = &groups[start..groups.len().min(start + options.limit)];
-        let show = |part: &[Group]| -> Result<Vec<Found>> {
+        let show = |part: &[Group]| -> Result<Vec<SearchResult>> {
             part.iter().map(|group| group.show(view, &terms, mode)).collect()
         };
         let mut found = if page.len() < MIN_RESULTS_FOR_THREADS {

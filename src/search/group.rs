@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    answer::{Found, Match},
+    answer::{Match, SearchResult},
     fuse::{Evidence, Mode},
     snippet::snippet,
 };
@@ -67,7 +67,12 @@ pub(super) fn group(mut candidates: Vec<Candidate>, mode: Mode) -> Vec<Group> {
 }
 
 impl Group {
-    pub(super) fn show(&self, view: &View, terms: &HashSet<&str>, mode: Mode) -> Result<Found> {
+    pub(super) fn show(
+        &self,
+        view: &View,
+        terms: &HashSet<&str>,
+        mode: Mode,
+    ) -> Result<SearchResult> {
         let best = &self.best;
         let mut head = None;
         let mut matches = Vec::with_capacity(MATCHES);
@@ -91,7 +96,7 @@ impl Group {
                 (passage.kind, passage.title, passage.path)
             }
         };
-        Ok(Found {
+        Ok(SearchResult {
             pid: best.hit.id.pid,
             kind,
             title,

@@ -18,7 +18,7 @@ mod similar;
 mod snippet;
 mod weigh;
 
-pub use answer::{AWAY, Answer, FULL, Found, Match};
+pub use answer::{AWAY, Answer, FULL, Match, SearchResult};
 pub use engine::{DEEPEST, Engine, Knows, MAX_RESULTS, Options, Role, Vectorise};
 pub use filters::{combine, end_of};
 pub use fuse::{Evidence, Mode};

@@ -28,6 +28,6 @@ pub use resolve::{LinkIndex, join_path};
 pub use swap::{
     Staged, is_abandoned, is_set_aside, remove_abandoned, remove_staged, staging_prefix,
 };
-pub use walk::{Found, Scope, Skipped, Walk, walk};
+pub use walk::{NoteFile, Scope, Skipped, Walk, walk};
 pub use watch::{Change, Watch, watch};
 pub use write::{replace, sync_folder, write};

@@ -18,7 +18,7 @@ pub const TEMPORARY: &str = ".notewell-";
 
 /// A note of a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct NoteFile {
     /// Its path.
     pub path: VaultPath,
     /// Where it is on disk; its spelling there may differ from `path` in normal form.
@@ -40,7 +40,7 @@ pub struct Skipped {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walk {
     /// By path.
-    pub files: Vec<Found>,
+    pub files: Vec<NoteFile>,
     /// By path.
     pub skipped: Vec<Skipped>,
     /// Files in the making: of somebody who writes now, or who was killed.
@@ -165,7 +165,7 @@ impl Walk {
                     return skip(Reason::Unreadable(error.to_string()));
                 }
                 let stamp = Stamp::of(&metadata);
-                self.files.push(Found { path: name, file: path.to_owned(), stamp });
+                self.files.push(NoteFile { path: name, file: path.to_owned(), stamp });
             }
             Err(error) => skip(Reason::Unreadable(error.to_string())),
         }

@@ -192,7 +192,7 @@ impl App {
     /// A note that is not there can be made.
     fn or_create(&self, error: Error, request: &EditRequest<'_>) -> Error {
         let named_only_by_path = request.note.pid.is_none() && request.note.path.is_some();
-        match named_only_by_path && self.sources.looks.are_done() {
+        match named_only_by_path && self.sources.vault_reads.are_done() {
             true => Error::invalid_params(format!("{}; op create makes a new note", error.plain())),
             false => error,
         }

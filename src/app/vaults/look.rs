@@ -17,7 +17,7 @@ use crate::{
         pages::{NewPage, PageChange, PageRow, Skipped, VaultProblem, VaultRow},
     },
     vault::{
-        self, Found, Reason, Scope, Stamp, Walk,
+        self, NoteFile, Reason, Scope, Stamp, Walk,
         identity::{self, Fate, Known, Seen},
         read::UNREADABLE,
     },
@@ -159,7 +159,7 @@ impl Sources {
                 walk.skipped.push(vault::Skipped { path: file.path, reason });
                 continue;
             }
-            walk.files.push(Found {
+            walk.files.push(NoteFile {
                 path: VaultPath::parse(&file.path)?,
                 file: PathBuf::new(),
                 stamp: Stamp { size: file.size, mtime_ns: file.mtime_ns },
@@ -301,7 +301,7 @@ impl Sources {
     fn find_moved(
         &self,
         look: &mut Look<'_>,
-        files: &mut Vec<Found>,
+        files: &mut Vec<NoteFile>,
         fresh: &HashMap<String, NewPage>,
     ) -> Result<()> {
         let known: HashSet<&str> = look.known.iter().map(|page| page.path.as_str()).collect();
@@ -343,7 +343,7 @@ impl Sources {
         &self,
         row: &VaultRow,
         fresh: &mut HashMap<String, NewPage>,
-        file: &Found,
+        file: &NoteFile,
     ) -> Result<NewPage> {
         match fresh.remove(file.path.as_str()) {
             Some(page) => Ok(page),
@@ -372,7 +372,7 @@ fn says_other(known: &PageRow, read: &NewPage) -> bool {
     page != known.facts.page
 }
 
-fn seen(file: &Found, hash: Option<[u8; 32]>) -> Seen<'_> {
+fn seen(file: &NoteFile, hash: Option<[u8; 32]>) -> Seen<'_> {
     Seen { path: file.path.as_str(), stamp: file.stamp, hash }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     markdown::Note,
     store::pages::{Facts, NewPage, VaultRow},
     telemetry::metric,
-    vault::{self, Found, Reason, TextFile},
+    vault::{self, NoteFile, Reason, TextFile},
 };
 
 /// Headings that an overview of a note shows.
@@ -30,7 +30,7 @@ impl Sources {
     pub(super) fn read_all(
         &self,
         row: &VaultRow,
-        files: &[Found],
+        files: &[NoteFile],
         which: &[usize],
         progress: &dyn Progress,
     ) -> HashMap<usize, Result<NewPage, Reason>> {
@@ -64,7 +64,7 @@ impl Sources {
     pub(super) fn read_page(
         &self,
         row: &VaultRow,
-        file: &Found,
+        file: &NoteFile,
         keep: bool,
     ) -> Result<NewPage, Reason> {
         let started = Instant::now();

@@ -105,7 +105,7 @@ pub struct Skipped {
 
 /// One record of a file.
 #[derive(Debug)]
-pub struct Found {
+pub struct Record {
     /// Bytes of the file that were read so far, for a bar.
     pub at: u64,
     /// Bytes of the record as it was written.
@@ -119,7 +119,7 @@ pub struct Found {
 pub fn read(
     path: &Path,
     now: Timestamp,
-    sink: &mut dyn FnMut(Found) -> Result<()>,
+    sink: &mut dyn FnMut(Record) -> Result<()>,
 ) -> Result<Format> {
     let source = ImportFile::open(path, MAX_EXPORT_BYTES)?;
     read_source(source, now, sink).map_err(|mut error| {
@@ -131,7 +131,7 @@ pub fn read(
 fn read_source(
     source: ImportFile,
     now: Timestamp,
-    sink: &mut dyn FnMut(Found) -> Result<()>,
+    sink: &mut dyn FnMut(Record) -> Result<()>,
 ) -> Result<Format> {
     let mut reader = Reader {
         now,
@@ -190,7 +190,7 @@ struct Reader<'a> {
     given: usize,
     /// Bytes of the record at hand.
     bytes: usize,
-    sink: &'a mut dyn FnMut(Found) -> Result<()>,
+    sink: &'a mut dyn FnMut(Record) -> Result<()>,
 }
 
 impl Reader<'_> {
@@ -213,9 +213,9 @@ impl Reader<'_> {
         }
         let at = self.position.load(Ordering::Relaxed);
         for skipped in self.held.drain(..) {
-            (self.sink)(Found { at, bytes: 0, bookmark: Err(skipped) })?;
+            (self.sink)(Record { at, bytes: 0, bookmark: Err(skipped) })?;
         }
-        (self.sink)(Found { at, bytes: self.bytes, bookmark })
+        (self.sink)(Record { at, bytes: self.bytes, bookmark })
     }
 
     fn check(

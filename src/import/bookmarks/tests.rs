@@ -17,7 +17,7 @@ type Read = (Result<Format>, Vec<Bookmark>, Vec<Skipped>);
 
 fn read_bytes(bytes: &[u8]) -> Read {
     let (mut taken, mut skipped) = (Vec::new(), Vec::new());
-    let mut sink = |found: Found| {
+    let mut sink = |found: Record| {
         match found.bookmark {
             Ok(bookmark) => taken.push(bookmark),
             Err(left_out) => skipped.push(left_out),

@@ -1,5 +1,5 @@
 //! What callers were last seen to be offered. A change of the library wakes every connection; those
-//! with the same rights share one look at it, and looks take turns, so that thousands of idle
+//! with the same rights share one listing, and listings take turns, so that thousands of idle
 //! streams leave the threads to the requests.
 
 use std::{
@@ -15,38 +15,38 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::notices::Lists;
 use crate::app::rights::Rights;
 
-/// Looks at once.
+/// Listings at once.
 const TURNS: usize = 2;
 
-/// How long a look is shared while no event came: grants change without one.
+/// How long a listing is shared while no event came: grants change without one.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// How many callers' lists are remembered.
 const MAX_CALLERS: usize = 256;
 
-/// One look: for whom, after how many events, when.
-struct Look {
+/// One listing: for whom, after how many events, when.
+struct Listing {
     rights: Rights,
     events: u64,
     at: Instant,
     lists: Lists,
 }
 
-/// Looks that connections share.
+/// Listings that connections share.
 pub(super) struct Offers {
     events: AtomicU64,
     turns: Semaphore,
-    looks: Mutex<Vec<Look>>,
+    listings: Mutex<Vec<Listing>>,
 }
 
 impl Default for Offers {
     fn default() -> Self {
-        Self { events: AtomicU64::new(0), turns: Semaphore::new(TURNS), looks: Mutex::default() }
+        Self { events: AtomicU64::new(0), turns: Semaphore::new(TURNS), listings: Mutex::default() }
     }
 }
 
 impl Offers {
-    /// Counts an event: what was looked at before it may have changed.
+    /// Counts an event: what was listed before it may have changed.
     pub(super) fn count_event(&self) {
         self.events.fetch_add(1, Ordering::SeqCst);
     }
@@ -56,7 +56,7 @@ impl Offers {
         self.events.load(Ordering::SeqCst)
     }
 
-    /// Waits for the turn to look.
+    /// Waits for the turn to list.
     pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.turns.acquire().await.ok()
     }
@@ -64,23 +64,23 @@ impl Offers {
     /// What a caller with the same rights was offered, if nothing happened since.
     pub(super) fn known(&self, rights: &Rights) -> Option<Lists> {
         let events = self.events();
-        let looks = self.lock();
-        let look = looks.iter().find(|look| look.rights == *rights)?;
-        (look.events == events && look.at.elapsed() < FRESH).then_some(look.lists)
+        let listings = self.lock();
+        let listing = listings.iter().find(|listing| listing.rights == *rights)?;
+        (listing.events == events && listing.at.elapsed() < FRESH).then_some(listing.lists)
     }
 
-    /// Remembers a look that began when there had been so many events.
+    /// Remembers a listing that began when there had been so many events.
     pub(super) fn remember(&self, rights: &Rights, events: u64, lists: Lists) {
-        let mut looks = self.lock();
-        looks.retain(|look| look.rights != *rights);
-        if looks.len() >= MAX_CALLERS {
-            looks.remove(0);
+        let mut listings = self.lock();
+        listings.retain(|listing| listing.rights != *rights);
+        if listings.len() >= MAX_CALLERS {
+            listings.remove(0);
         }
-        looks.push(Look { rights: rights.clone(), events, at: Instant::now(), lists });
+        listings.push(Listing { rights: rights.clone(), events, at: Instant::now(), lists });
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Look>> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Listing>> {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(offers.known(&rights(Caller::Anonymous)), None);
         offers.count_event();
         assert_eq!(offers.known(&rights(Caller::Owner)), None);
-        // A look that began before the event says nothing about what came with it.
+        // A listing that began before the event says nothing about what came with it.
         offers.remember(&rights(Caller::Owner), events, lists);
         assert_eq!(offers.known(&rights(Caller::Owner)), None);
     }

@@ -6,7 +6,7 @@ use super::{age::Age, asked::noun};
 use crate::{
     app::App,
     domain::{Bookmark, Card, Kind, Pid, Result, Timestamp},
-    search::{Found, Match},
+    search::{Match, SearchResult},
     store::{cards::Images, pages::PageRow},
 };
 
@@ -75,7 +75,7 @@ const MAX_LABELS: usize = 4;
 const MAX_PASSAGES: usize = 3;
 
 /// Joins results with what the library knows of them.
-pub fn hits(app: &App, results: Vec<Found>) -> Result<Vec<Hit>> {
+pub fn hits(app: &App, results: Vec<SearchResult>) -> Result<Vec<Hit>> {
     let rows = Rows::read(app, &results)?;
     Ok(results.into_iter().map(|found| rows.hit(found)).collect())
 }
@@ -87,7 +87,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn read(app: &App, results: &[Found]) -> Result<Self> {
+    fn read(app: &App, results: &[SearchResult]) -> Result<Self> {
         let of = |kind: Kind| -> Vec<Pid> {
             results.iter().filter(|found| found.kind == kind).map(|found| found.pid).collect()
         };
@@ -105,7 +105,7 @@ impl Rows {
         })
     }
 
-    fn hit(&self, found: Found) -> Hit {
+    fn hit(&self, found: SearchResult) -> Hit {
         let evidence = found.evidence;
         let percent = |share: f32| (share.clamp(0.0, 1.0) * 100.0).round() as u32;
         let address = format!("/n/{}", found.pid);

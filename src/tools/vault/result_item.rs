@@ -12,7 +12,7 @@ use crate::{
         Bookmark, Kind, Pid, Result, property,
         query::{Action, Sentiment},
     },
-    search::Found,
+    search::SearchResult,
     store::{Store, pages::PageRow},
     text::tokens,
     tools::{
@@ -63,7 +63,7 @@ pub struct ResultRows {
 
 impl ResultRows {
     /// Reads the rows of these results.
-    pub fn read(results: &[Found], store: &Store) -> Result<Self> {
+    pub fn read(results: &[SearchResult], store: &Store) -> Result<Self> {
         let of = |kind: Kind| -> Vec<Pid> {
             results.iter().filter(|found| found.kind == kind).map(|found| found.pid).collect()
         };
@@ -180,7 +180,7 @@ impl Item {
     /// A result with everything that is known of it.
     /// Joins a result with its row.
     pub fn new(
-        found: Found,
+        found: SearchResult,
         rows: &mut ResultRows,
         cx: &Cx<'_>,
         properties: &[String],

@@ -11,7 +11,7 @@ use crate::{
     app::{App, rights::Rights},
     domain::{Bookmark, Filters, Kind, Pid, Result, query::Action},
     enrich::covered,
-    search::{self, Found, Mode, Options},
+    search::{self, Mode, Options, SearchResult},
     text::{Lang, lang},
 };
 
@@ -53,7 +53,7 @@ const ENOUGH_WORDS: f32 = 0.6;
 
 /// An item that may meet a need.
 pub(super) struct Candidate {
-    pub(super) found: Found,
+    pub(super) found: SearchResult,
     pub(super) bookmark: Option<Bookmark>,
     /// How well it meets the need; 0.3 and more does.
     pub(super) fit: f32,
@@ -111,7 +111,7 @@ impl App {
     }
 
     /// The items nearest to a text in each language, with how far they stand out from the others.
-    fn near(&self, text: &str, filters: &Filters) -> Result<HashMap<Pid, (Found, f32)>> {
+    fn near(&self, text: &str, filters: &Filters) -> Result<HashMap<Pid, (SearchResult, f32)>> {
         let mut near = HashMap::new();
         let own = lang::detect(text);
         // What the caller may not see makes no library large.
@@ -143,7 +143,7 @@ impl App {
         Ok(near)
     }
 
-    fn candidate(&self, need: &str, found: Found, margin: Option<f32>) -> Result<Candidate> {
+    fn candidate(&self, need: &str, found: SearchResult, margin: Option<f32>) -> Result<Candidate> {
         let bookmark = match found.kind {
             Kind::Bookmark => self.store.bookmarks.get(found.pid)?,
             _ => None,
@@ -165,7 +165,7 @@ impl App {
 }
 
 /// The text of an item, as far as it was found by it.
-pub(super) fn text(found: &Found, bookmark: Option<&Bookmark>) -> String {
+pub(super) fn text(found: &SearchResult, bookmark: Option<&Bookmark>) -> String {
     match bookmark {
         Some(bookmark) => bookmark.words(),
         None => {
@@ -186,7 +186,7 @@ fn query(text: &str) -> search::Query {
     search::Query { text: text.to_owned(), ..search::Query::default() }
 }
 
-fn cosines(found: &[Found]) -> Vec<f32> {
+fn cosines(found: &[SearchResult]) -> Vec<f32> {
     found.iter().filter_map(|one| one.evidence.cosine).collect()
 }
 

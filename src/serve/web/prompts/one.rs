@@ -292,7 +292,8 @@ fn uses(visit: &Visit, name: &str) -> Result<Vec<Place>> {
     let question = Question { text, filters, limit: MAX_USES + 1, ..Question::default() };
     // A name without a letter cannot be searched for.
     let Ok(found) = visit.app().search(question, visit.rights()) else { return Ok(Vec::new()) };
-    let own = |found: &crate::search::Found| found.kind == Kind::Prompt && found.path == name;
+    let own =
+        |found: &crate::search::SearchResult| found.kind == Kind::Prompt && found.path == name;
     let mut results = found.answer.results;
     // Only what says the very name: word forms of it are other words.
     results.retain(|found| {

@@ -1,4 +1,4 @@
-//! Which vaults this process has not looked at yet, and which have changes that it could not read:
+//! Which vaults this process has not read yet, and which have changes that it could not read:
 //! until then an answer may lack what is on disk.
 
 use std::{
@@ -7,19 +7,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a request waits for the look at a vault that was read before: most have not changed.
+/// How long a request waits for the read of a vault that was read before: most have not changed.
 const KNOWN: Duration = Duration::from_millis(250);
 
-/// Looks that are not done.
+/// Reads of vaults that are not done.
 #[derive(Default)]
-pub struct Looks {
+pub struct VaultReads {
     open: Mutex<Open>,
     finished: Condvar,
 }
 
 #[derive(Default)]
 struct Open {
-    /// Vaults whose first look of this process is not done.
+    /// Vaults whose first read by this process is not done.
     vaults: usize,
     /// One of them was never read at all.
     first: bool,
@@ -27,7 +27,7 @@ struct Open {
     behind: HashSet<String>,
 }
 
-impl Looks {
+impl VaultReads {
     pub fn begin(&self, vaults: usize, first: bool) {
         let mut open = self.lock();
         open.vaults = vaults;
@@ -51,12 +51,12 @@ impl Looks {
         };
     }
 
-    /// Whether every vault has been looked at.
+    /// Whether every vault has been read.
     pub fn are_done(&self) -> bool {
         self.lock().vaults == 0
     }
 
-    /// Waits for the first looks until `deadline`, and says how many vaults an answer may lack
+    /// Waits for the first reads until `deadline`, and says how many vaults an answer may lack
     /// changes of.
     pub fn wait(&self, deadline: Instant) -> usize {
         let mut open = self.lock();
@@ -87,28 +87,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_waits_for_the_looks_and_not_for_ever() {
-        let looks = Looks::default();
+    fn a_request_waits_for_the_reads_and_not_for_ever() {
+        let reads = VaultReads::default();
         let now = Instant::now;
-        assert_eq!(looks.wait(now() + Duration::from_secs(60)), 0, "nothing to wait for");
-        looks.begin(2, true);
-        assert_eq!(looks.wait(now() + Duration::from_millis(5)), 2);
+        assert_eq!(reads.wait(now() + Duration::from_secs(60)), 0, "nothing to wait for");
+        reads.begin(2, true);
+        assert_eq!(reads.wait(now() + Duration::from_millis(5)), 2);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| looks.wait(now() + Duration::from_secs(60)));
-            looks.finish_one();
-            assert!(!looks.are_done());
-            looks.finish_one();
+            let waiting = scope.spawn(|| reads.wait(now() + Duration::from_secs(60)));
+            reads.finish_one();
+            assert!(!reads.are_done());
+            reads.finish_one();
             assert_eq!(waiting.join().unwrap(), 0);
         });
-        assert!(looks.are_done());
+        assert!(reads.are_done());
     }
 
     #[test]
-    fn changes_that_wait_are_told_and_not_waited_for() {
-        let looks = Looks::default();
-        looks.set_behind("notes", true);
-        assert_eq!(looks.wait(Instant::now() + Duration::from_secs(60)), 1);
-        looks.set_behind("notes", false);
-        assert_eq!(looks.wait(Instant::now()), 0);
+    fn changes_that_wait_are_counted_and_not_waited_for() {
+        let reads = VaultReads::default();
+        reads.set_behind("notes", true);
+        assert_eq!(reads.wait(Instant::now() + Duration::from_secs(60)), 1);
+        reads.set_behind("notes", false);
+        assert_eq!(reads.wait(Instant::now()), 0);
     }
 }
