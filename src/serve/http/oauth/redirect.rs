@@ -71,9 +71,19 @@ pub fn matches(registered: &str, given: &str) -> bool {
     is_local(&own)
         && is_local(&other)
         && problem(given).is_none()
-        && own.host() == other.host()
-        && own.path() == other.path()
-        && own.query() == other.query()
+        && without_port(registered) == without_port(given)
+}
+
+/// What stands before and behind the port of an address, if it has one.
+fn without_port(address: &str) -> (&str, &str) {
+    let start = address.find("://").map_or(0, |at| at + 3);
+    let host = &address[start..];
+    let end = start + host.find(['/', '?']).unwrap_or(host.len());
+    let (head, rest) = address.split_at(end);
+    match head.rsplit_once(':') {
+        Some((head, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (head, rest),
+        _ => (head, rest),
+    }
 }
 
 /// What people know the place by: its host, or the scheme of a program.
@@ -168,6 +178,7 @@ mod tests {
             ("http://localhost/callback", "http://localhost:53123/callback"),
             ("http://127.0.0.1:33418/", "http://127.0.0.1:4000/"),
             ("http://[::1]/cb", "http://[::1]:1/cb"),
+            ("http://[::1]:8/cb?a=b:1", "http://[::1]/cb?a=b:1"),
             ("https://a.example/cb", "https://a.example/cb"),
         ] {
             assert!(matches(own, given), "{own} {given}");
@@ -178,6 +189,11 @@ mod tests {
             ("http://localhost/callback", "http://localhost:5/callback?x=1"),
             ("http://localhost/callback", "http://localhost:5/callback#x"),
             ("http://localhost/callback", "https://localhost:5/callback"),
+            // The same place in another spelling.
+            ("http://localhost/callback", "hTtp://localhost:5/callback"),
+            ("http://127.0.0.1/callback", "http://127.1:5/callback"),
+            ("http://127.0.0.1/callback", "http://127.0.0.1:5/./callback"),
+            ("http://[::1]/cb", "http://[0::1]:1/cb"),
             ("http://localhost/callback", "http://user@localhost:5/callback"),
             ("https://a.example/cb", "https://a.example:444/cb"),
             ("https://a.example/cb", "https://a.example/cb/"),
