@@ -25,7 +25,7 @@ const MAX_EXECUTIONS: usize = 10_000;
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 1 << 20;
 /// Requests of one input.
-const MAX_REQUESTS: usize = 4;
+const MAX_REQUESTS: usize = 3;
 const ADDRESS: ([u8; 4], u16) = ([127, 0, 0, 1], 7717);
 /// What a vault beside the one that is asked for holds.
 const SECRET: &str = "marker-of-the-other-vault";
@@ -192,18 +192,24 @@ pub fn mcp(data: &[u8]) {
 
 /// Requests to one hosted vault. They cannot see or change another one.
 pub fn dav(data: &[u8]) {
+    const READING: [&str; 4] = ["GET", "HEAD", "OPTIONS", "PROPFIND"];
     with(|site| {
+        let mut has_written = false;
         for request in data.split(|byte| *byte == SEPARATOR).take(MAX_REQUESTS) {
             let (head, body) = split(request);
             let base = "http://127.0.0.1:7717/_system/dav/v/";
             let Some((method, rest)) = head.split_once(' ') else { continue };
             let rest = rest.replace("$BASE", base);
-            let head = format!("{method} /_system/dav/v/{}", rest.trim_start_matches('/'));
-            let head = format!("{head}\nauthorization: Bearer $TOKEN");
-            let Some(request) = site.request(&head, body) else { continue };
+            let rest = rest.trim_start_matches('/');
+            let sent = format!("{method} /_system/dav/v/{rest}\nauthorization: Bearer $TOKEN");
+            let Some(request) = site.request(&sent, body) else { continue };
             let answer = site.send(request);
             answer.check();
             assert!(!text(&answer.body).contains(SECRET), "another vault was read");
+            has_written |= answer.status.is_success() && !READING.contains(&method);
+        }
+        if !has_written {
+            return;
         }
         let rights = site.app.owner();
         let other = site.app.hosted_vault("other", &rights).expect("a vault");
