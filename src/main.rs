@@ -14,5 +14,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 static ALLOCATOR_SETTINGS: &[u8; 53] = b"dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096\0";
 
 fn main() -> std::process::ExitCode {
+    #[cfg(target_env = "musl")]
+    notewell::store::sqlite::use_jemalloc();
     notewell::cli::main()
 }

@@ -5,6 +5,7 @@
 
 pub(in crate::store) mod rows;
 
+use super::Caches;
 use crate::domain::{
     Card, Error, Result, Timestamp, Visible,
     card::{CardChange, NewCard},
@@ -18,7 +19,7 @@ pub const MAX_LIMIT: usize = 1_000;
 pub const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// Keeps cards.
-pub trait Cards: Send + Sync {
+pub trait Cards: Caches {
     /// Checks a new card and gives it an id and its dates. Nothing is written.
     fn draft(&self, new: NewCard) -> Result<Card>;
 

@@ -57,6 +57,13 @@ pub use usage::Usage;
 pub use users::Users;
 pub use vectors::Vectors;
 
+/// Memory that makes a store faster, and that it can do without.
+pub trait Caches: Send + Sync {
+    /// Frees what the next request can read or open again. The server calls it when it has nothing to
+    /// do.
+    fn release(&self) {}
+}
+
 /// Everything durable. Cards and prompts may have places of their own, which are configured.
 #[derive(Clone)]
 pub struct Store {
@@ -96,4 +103,6 @@ pub struct Store {
     pub server: Option<Arc<postgres::Postgres>>,
     /// Long calls that callers follow.
     pub tasks: Arc<dyn Tasks>,
+    /// What the database keeps in memory.
+    pub caches: Arc<dyn Caches>,
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    Audit, Bookmarks, Cards, Hosted, Items, Ledger, OAuth, Pages, Payments, Reports, Revisions,
-    Sessions, Store, Tasks, Tokens, Usage, Users,
+    Audit, Bookmarks, Caches, Cards, Hosted, Items, Ledger, OAuth, Pages, Payments, Reports,
+    Revisions, Sessions, Store, Tasks, Tokens, Usage, Users,
     postgres::{Address, Postgres},
     private,
     sqlite::Sqlite,
@@ -118,7 +118,7 @@ pub fn open(url: &StoreUrl, limits: StoreLimits) -> Result<Store> {
 fn of<D>(database: &Arc<D>, limits: StoreLimits, server: Option<Arc<Postgres>>) -> Store
 where
     D: Items + Pages + Hosted + Users + Sessions + Audit + Tokens + Bookmarks + Reports,
-    D: Revisions + OAuth + Ledger + Payments + Usage + Tasks + 'static,
+    D: Revisions + OAuth + Ledger + Payments + Usage + Tasks + Caches + 'static,
 {
     let texts = VaultTexts::new(database.clone(), database.clone(), limits.text_bytes);
     Store {
@@ -138,6 +138,7 @@ where
         payments: database.clone(),
         usage: database.clone(),
         tasks: database.clone(),
+        caches: database.clone(),
         cards: server.clone().map(|server| -> Arc<dyn Cards> { server }),
         server,
     }

@@ -104,6 +104,14 @@ impl CardRoom {
         }
     }
 
+    /// Frees what the database keeps in memory.
+    pub fn release_memory(&self) {
+        let open = self.state().open.clone();
+        if let Some(cards) = open {
+            cards.release();
+        }
+    }
+
     /// Whether this is a library of our own in which no card was ever made.
     fn is_unmade(&self) -> Result<bool> {
         Ok(self.server.is_none() && self.file.own && !self.file.path.exists() && self.known()? == 0)

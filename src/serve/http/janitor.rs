@@ -33,6 +33,9 @@ pub async fn run(site: Site) {
         quiet = if now == answered { quiet.saturating_add(1) } else { 0 };
         answered = now;
         if QUIET.contains(&quiet) {
+            let app = site.hub.app.clone();
+            // Closes connections to the database, so it stays off the threads that answer.
+            drop(tokio::task::spawn_blocking(move || app.release_memory()).await);
             memory::release().await;
         }
     }

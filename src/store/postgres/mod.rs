@@ -56,7 +56,10 @@ use self::{
     pool::Pool,
     transaction::{BEGIN_SNAPSHOT, Transaction},
 };
-use crate::domain::{Error, Pid, Result};
+use crate::{
+    domain::{Error, Pid, Result},
+    store::Caches,
+};
 
 /// A library in a PostgreSQL database.
 ///
@@ -71,6 +74,9 @@ pub struct Postgres {
     /// Transactions of this process that may have changed something.
     writes: AtomicU64,
 }
+
+/// Rows are not kept, and an idle connection costs little.
+impl Caches for Postgres {}
 
 impl Postgres {
     /// Connects, migrates the schema, and makes the library if there is none of that name. Each

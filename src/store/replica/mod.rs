@@ -26,7 +26,7 @@ use std::{
 pub use follow::Following;
 
 use super::{
-    Items, Store, Texts,
+    Caches, Items, Store, Texts,
     cards::rows::CardRow,
     postgres::{self, Postgres},
     sqlite::Sqlite,
@@ -172,6 +172,7 @@ impl Replica {
             tokens: self.clone(),
             sessions: self.clone(),
             cards: Some(self.clone()),
+            caches: self.clone(),
             ..store
         }
     }
@@ -312,5 +313,11 @@ impl Replica {
     /// Where the copy is.
     fn position(&self) -> Result<i64> {
         self.local.head()
+    }
+}
+
+impl Caches for Replica {
+    fn release(&self) {
+        self.local.release();
     }
 }

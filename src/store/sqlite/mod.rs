@@ -24,6 +24,9 @@ mod usage;
 mod users;
 mod version;
 
+#[cfg(target_env = "musl")]
+mod allocator;
+
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -34,12 +37,17 @@ use std::{
 
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
+#[cfg(target_env = "musl")]
+pub use allocator::use_jemalloc;
 pub use backup::{Snapshot, check_version, set_wal, settle};
 pub use fault::quick_check;
 pub use mirror::{OF_ITEMS, WHOLE};
 pub use version::{SchemaVersion, newest_schema, schema_version};
 
-use crate::domain::{Pid, Result};
+use crate::{
+    domain::{Pid, Result},
+    store::Caches,
+};
 
 /// How messages call the file.
 const DATABASE: &str = "the library's database";
@@ -175,6 +183,26 @@ impl Sqlite {
     }
 }
 
+impl Caches for Sqlite {
+    /// Closes the idle readers, each of which holds pages and prepared statements, and frees the pages
+    /// of the writer.
+    fn release(&self) {
+        drop(std::mem::take(&mut *self.lock_readers()));
+        // Somebody who writes now needs them.
+        if let Ok(writer) = self.writer.try_lock() {
+            shrink(&writer);
+        }
+    }
+}
+
+/// Frees the prepared statements and the pages of a connection.
+fn shrink(connection: &Connection) {
+    connection.flush_prepared_statement_cache();
+    if let Err(error) = connection.release_memory() {
+        tracing::debug!(%error, "the database keeps its pages in memory");
+    }
+}
+
 /// A connection whose commits are not synced; they are again when this is dropped.
 struct Light<'a>(&'a mut Connection);
 
@@ -212,6 +240,26 @@ mod tests {
         assert!(database.write_lightly(|tx| tx.execute("nonsense", [])).is_err());
         assert_eq!(level(&database.writer.lock().unwrap()), full);
         assert_eq!(database.write(|tx| Ok(level(tx))).unwrap(), full);
+    }
+
+    #[test]
+    fn a_database_at_rest_keeps_no_readers() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = Sqlite::open(&dir.path().join("notewell.db")).unwrap().with_readers(4);
+        let version = || {
+            database.read(|db| db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)))
+        };
+        let before = version().unwrap();
+        assert_eq!(database.lock_readers().len(), 1);
+        database.release();
+        assert_eq!(database.lock_readers().len(), 0);
+        assert_eq!(version().unwrap(), before);
+        // While somebody writes, the writer is left alone.
+        let written = database.write(|_| {
+            database.release();
+            Ok(1)
+        });
+        assert_eq!(written.unwrap(), 1);
     }
 
     #[test]

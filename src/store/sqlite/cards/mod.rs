@@ -39,9 +39,12 @@ use crate::{
         Card, Code, Error, Kind, Result, Timestamp,
         card::{CardChange, NewCard},
     },
-    store::cards::{
-        CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, Order, Rank,
-        Version, no_such_card,
+    store::{
+        Caches,
+        cards::{
+            CardPage, CardQuery, Cards, Flag, Images, Imported, MAX_PAGE_BYTES, Occupancy, Order,
+            Rank, Version, no_such_card,
+        },
     },
 };
 
@@ -307,6 +310,14 @@ pub(in crate::store) fn weight(card: &Card) -> usize {
 
 fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
+impl Caches for SqliteCards {
+    fn release(&self) {
+        if let Ok(inner) = self.inner.try_lock() {
+            super::shrink(&inner.connection);
+        }
+    }
 }
 
 impl Cards for SqliteCards {
