@@ -159,6 +159,9 @@ impl App {
     /// One round of what keeps a vault followed: reads what is due, and looks again at a vault that
     /// could not be read or is not watched.
     pub(super) fn tend_vault(self: &Arc<Self>, followed: &mut Followed) {
+        let is_due = followed.looked.elapsed() >= AGAIN;
+        // Before the turn: who does not have the old folder may have the new one.
+        let in_trouble = is_due && self.renew_row(followed);
         match self.watch_turn(&followed.row, &mut followed.watching) {
             Turn::Ours => {}
             Turn::Begun => {
@@ -170,15 +173,7 @@ impl App {
                 return;
             }
         }
-        if followed.looked.elapsed() >= AGAIN {
-            followed.looked = Instant::now();
-            let row = self.sources.vault(&followed.row.name).ok().flatten();
-            let in_trouble = row.as_ref().is_some_and(|row| row.problem.is_some());
-            if let Some(row) = row.filter(|row| row.location != followed.row.location) {
-                // Somebody pointed the vault at another folder.
-                followed.row = row;
-                followed.watch = None;
-            }
+        if is_due {
             if in_trouble {
                 // A folder that was mounted anew is another one than was watched.
                 followed.watch = None;
@@ -196,6 +191,18 @@ impl App {
             }
         }
         self.read_pending(&followed.row, &followed.pending);
+    }
+
+    /// Follows a vault to the folder that somebody pointed it at. Returns whether it could not be read.
+    fn renew_row(&self, followed: &mut Followed) -> bool {
+        followed.looked = Instant::now();
+        let row = self.sources.vault(&followed.row.name).ok().flatten();
+        let in_trouble = row.as_ref().is_some_and(|row| row.problem.is_some());
+        if let Some(row) = row.filter(|row| row.location != followed.row.location) {
+            followed.row = row;
+            followed.watch = None;
+        }
+        in_trouble
     }
 
     /// Reads what changed, unless a failure asks for a pause first. What fails stays pending.

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -45,12 +45,22 @@ pub fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Makes a rename in a folder durable.
+///
+/// A folder that may be written and not read, and one of a file system that syncs no folders, is left
+/// to the system: nothing more can be done about it.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    if cfg!(unix) {
-        let handle = File::open(folder).doing(format_args!("open `{}`", folder.display()))?;
-        handle.sync_all().doing(format_args!("sync `{}`", folder.display()))?;
+    if !cfg!(unix) {
+        return Ok(());
     }
-    Ok(())
+    match File::open(folder).and_then(|handle| handle.sync_all()) {
+        Err(error) if is_unsyncable(&error) => Ok(()),
+        synced => synced.doing(format_args!("sync `{}`", folder.display())),
+    }
+}
+
+fn is_unsyncable(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
 /// The file to write: links resolved, and still inside the vault.

@@ -229,6 +229,41 @@ fn what_is_replaced_goes_to_the_trash_and_a_refusal_says_why() {
 }
 
 #[test]
+fn a_note_that_took_the_place_of_another_goes_back_with_undo() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.put("draft.md", "# New\n\nhalcyonic\n");
+    dav.put("note.md", "# Old\n\nobsoletic\n");
+    // As editors save: a new file, which takes the place of the old one.
+    let to = dav.destination("note.md");
+    assert_eq!(dav.send("MOVE", "draft.md", &[("Destination", &to)], b"").status, 204);
+    let both = || (dav.get("draft.md").body, dav.get("note.md").body);
+    say(&home, &["undo"]);
+    assert_eq!(both(), ("# New\n\nhalcyonic\n".into(), "# Old\n\nobsoletic\n".into()));
+    assert_eq!(finds(&server, &owner, "obsoletic"), ["Old"]);
+    let history: Value = serde_json::from_str(&say(&home, &["history", "--json"])).unwrap();
+    let undone = history["changes"][0]["change"].to_string();
+    say(&home, &["undo", &undone]);
+    assert_eq!(dav.get("draft.md").status, 404);
+    assert_eq!(dav.get("note.md").body, "# New\n\nhalcyonic\n");
+    assert_eq!(finds(&server, &owner, "halcyonic"), ["New"]);
+}
+
+#[test]
+fn a_destination_counts_for_copy_and_move_only() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.put("a.md", "# A\n");
+    let to = dav.destination("a.md");
+    assert_eq!(dav.send("DELETE", "a.md", &[("Destination", &to)], b"").status, 204);
+    assert_eq!(dav.get("a.md").status, 404);
+}
+
+#[test]
 fn nothing_leads_out_of_the_vault() {
     let home = hosted("team");
     put(&home.dir.path().join("secret.md"), "secret");

@@ -343,6 +343,23 @@ fn said(account: &Account, arguments: &[&str]) -> String {
 /// A vault whose folder moved is not added a second time: a command points it at the new folder,
 /// and numbers, history and grants stay.
 #[test]
+fn names_that_another_system_decomposed_are_the_same_notes() {
+    let account = Account::new();
+    account.note("notes/чай.md", "# Чай\n\nЗаварка.\n");
+    account.note("notes/がく.md", "# がく\n\n茶。\n");
+    said(&account, &["vault", "add", "notes"]);
+    said(&account, &["vault", "rescan"]);
+    // As a copy from a Mac has them: the letter and its mark apart.
+    account.note("copy/ча\u{438}\u{306}.md", "# Чай\n\nЗаварка.\n");
+    account.note("copy/\u{304b}\u{3099}く.md", "# がく\n\n茶。\n");
+    fs::remove_dir_all(account.path().join("notes")).unwrap();
+    let (code, _, error) = account.run(&["vault", "add", "copy"]);
+    assert!(code != 0 && error.contains("notewell vault move notes"), "{error}");
+    let moved = said(&account, &["vault", "move", "notes", "copy"]);
+    assert!(moved.contains("notes: 0 new,") && moved.contains("0 gone"), "{moved}");
+}
+
+#[test]
 fn a_vault_whose_folder_moved_is_pointed_at_the_new_one() {
     let account = Account::new();
     account.note("notes/en.md", "# Garden\n\nTomatoes need warm soil.\n");

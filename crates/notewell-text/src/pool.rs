@@ -1,11 +1,16 @@
 //! Analysers that threads share.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{LazyLock, Mutex, PoisonError},
+    thread::available_parallelism,
+};
 
 use crate::Analyser;
 
 /// Analysers that nobody uses. The last one used is the next one taken: its caches are warm.
 static IDLE: Mutex<Vec<Analyser>> = Mutex::new(Vec::new());
+/// How many are kept: one for each core. The system is asked once, because it reads files to answer.
+static MAX_IDLE: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
 
 /// Runs `work` with an analyser whose caches earlier texts have filled.
 ///
@@ -16,9 +21,8 @@ pub fn with_analyser<T>(work: impl FnOnce(&mut Analyser) -> T) -> T {
     let taken = idle().pop();
     let mut analyser = taken.unwrap_or_default();
     let done = work(&mut analyser);
-    let kept = std::thread::available_parallelism().map_or(1, usize::from);
     let mut idle = idle();
-    if idle.len() < kept {
+    if idle.len() < *MAX_IDLE {
         idle.push(analyser);
     }
     done
@@ -33,7 +37,7 @@ mod tests {
 
     #[test]
     fn every_thread_gets_one_and_few_are_kept() {
-        let threads = 4 * std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = 4 * *MAX_IDLE;
         let all = Barrier::new(threads);
         std::thread::scope(|scope| {
             for _ in 0..threads {

@@ -3,7 +3,7 @@
 use super::{CardRoom, with_fitting_images};
 use crate::{
     app::history::ItemState,
-    domain::{Card, Error, Kind, Result, card::View},
+    domain::{Card, Code, Error, Kind, Result, card::View},
     store::{
         cards::{Cards, Images},
         revisions::{NewChange, Turn},
@@ -24,9 +24,12 @@ impl CardRoom {
             &mut change,
             || self.states(cards, &ids),
             || {
-                let card = write()?;
-                self.record(cards, id);
-                Ok(card)
+                let card = write();
+                // A change that the disk did not confirm may be there all the same.
+                if card.as_ref().err().is_none_or(|error| error.code == Code::Storage) {
+                    self.record(cards, id);
+                }
+                card
             },
         )?;
         Ok(with_fitting_images(card))

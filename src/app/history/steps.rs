@@ -79,7 +79,8 @@ impl App {
             before: step.now.clone(),
             after: step.wanted.clone(),
         };
-        let mut revisions: Vec<Revision> = steps.iter().map(revision).collect();
+        // The last one first: where a note took the place of another, that place is free then.
+        let mut revisions: Vec<Revision> = steps.iter().rev().map(revision).collect();
         self.write_pages(turn, change, &mut revisions).map(drop)
     }
 }

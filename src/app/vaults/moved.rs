@@ -5,8 +5,9 @@ use std::path::Path;
 
 use crate::{
     app::Sources,
-    domain::{Error, Result},
+    domain::{Error, Result, VaultPath},
     store::pages::VaultRow,
+    vault,
 };
 
 /// Notes that are looked for in a new folder.
@@ -78,7 +79,8 @@ impl Sources {
         let (mut there, mut of) = (0, 0);
         for page in sample {
             of += 1;
-            there += usize::from(root.join(&page.path).is_file());
+            let path = VaultPath::parse(&page.path)?;
+            there += usize::from(vault::locate(root, &path).is_file());
         }
         Ok(Overlap { there, of })
     }

@@ -263,11 +263,9 @@ impl DavFileSystem for VaultFiles {
             let Some(path) = self.path(path)? else { return Err(FsError::Exists) };
             self.check_parent(&path).await?;
             let replaces = self.is_destination(&path) && self.is_replacing.load(Ordering::Relaxed);
-            self.ask(move |vault| {
-                if replaces {
-                    vault.delete(&path)?;
-                }
-                vault.make_folder(&path)
+            self.ask(move |vault| match replaces {
+                true => vault.replace_by_folder(&path),
+                false => vault.make_folder(&path),
             })
             .await
         })

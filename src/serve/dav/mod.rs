@@ -97,7 +97,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         mtime_ns: mtime_ns(&parts.headers),
         seen: Arc::default(),
         listed: Arc::default(),
-        destination: destination(&parts.headers, decoded),
+        destination: destination(&parts.method, &parts.headers, decoded),
         is_replacing: Arc::default(),
         outcome: outcome.clone(),
     };
@@ -184,8 +184,11 @@ fn is_conditional(headers: &HeaderMap) -> bool {
     ["if-match", "if-none-match", "if"].iter().any(|name| headers.contains_key(*name))
 }
 
-/// The path in the vault that the `Destination` header names.
-fn destination(headers: &HeaderMap, vault: &str) -> Option<VaultPath> {
+/// The path in the vault that the `Destination` header of a COPY or MOVE names.
+fn destination(method: &Method, headers: &HeaderMap, vault: &str) -> Option<VaultPath> {
+    if !matches!(method.as_str(), "COPY" | "MOVE") {
+        return None;
+    }
     let address: Uri = headers.get("destination")?.to_str().ok()?.parse().ok()?;
     let path = percent_decode_str(address.path()).decode_utf8().ok()?;
     let path = path.strip_prefix(ROOT)?.strip_prefix(vault)?.strip_prefix('/')?;

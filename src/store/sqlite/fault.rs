@@ -1,6 +1,6 @@
 //! What a failure of SQLite means to the person who has to act on it.
 
-use std::{fmt::Display, fs::File, path::Path};
+use std::{fmt::Display, io, path::Path};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -52,12 +52,26 @@ fn unconfirmed(database: &str, what: impl Display) -> Error {
     ))
 }
 
-/// Makes the names of a database and its log durable. SQLite syncs their folder too, and says
-/// nothing when that fails.
+/// Makes the names of a database and its log durable, before a change is written to them. SQLite syncs
+/// their folder too, and says nothing when that fails.
 pub fn sync_names(path: &Path, database: &str) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    sync_folder(folder.unwrap_or(Path::new(".")))
+    sync_folder(folder_of(path)).map_err(|error| {
+        Error::storage(format!(
+            "the disk did not confirm the names of the files of {database}, so nothing was changed; check the disk, then try again"
+        ))
+        .with_source(error)
+    })
+}
+
+/// Makes the commit durable that the removal of a journal is.
+pub fn sync_commit(path: &Path, database: &str) -> Result<()> {
+    sync_folder(folder_of(path))
         .map_err(|error| unconfirmed(database, "sync its folder").with_source(error))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Turns a failure to open a database file into a sentence. SQLite says only that it cannot; the
@@ -67,24 +81,48 @@ pub fn explain_opening(error: rusqlite::Error, database: &str, path: &Path) -> E
     if error.sqlite_error_code() != Some(ErrorCode::CannotOpen) {
         return explain(error, database, what);
     }
-    let refused = File::options().read(true).write(true).open(path).err();
-    if let Some(cause) = refused.filter(|_| path.exists()) {
+    if let Some(cause) = refusal(path).filter(|_| path.exists()) {
         return Error::storage(format!(
             "could not {what}: {cause}; {database} has to be a file that this account may read and write"
         ))
         .with_source(error);
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     match tempfile::NamedTempFile::new_in(folder) {
         Err(cause) => Error::unwritable(folder, what, cause),
         Ok(_) => explain(error, database, what),
     }
 }
 
+/// Why this account may not read and write a file.
+///
+/// The file is not opened for that: to close it would end the locks that another connection of this
+/// process has on it.
+#[cfg(unix)]
+fn refusal(path: &Path) -> Option<io::Error> {
+    use rustix::fs::{Access, access};
+    if path.is_dir() {
+        return Some(io::ErrorKind::IsADirectory.into());
+    }
+    access(path, Access::READ_OK | Access::WRITE_OK).err().map(io::Error::from)
+}
+
+/// Why this account may not read and write a file.
+#[cfg(not(unix))]
+fn refusal(path: &Path) -> Option<io::Error> {
+    std::fs::File::options().read(true).write(true).open(path).err()
+}
+
 /// Whether the disk refused to make something durable that was written.
 pub fn is_sync(error: &rusqlite::Error) -> bool {
     let codes = [rusqlite::ffi::SQLITE_IOERR_FSYNC, rusqlite::ffi::SQLITE_IOERR_DIR_FSYNC];
     error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
+}
+
+/// Whether what the disk refused to make durable is in a file, such as the log, and not a name.
+pub fn is_sync_of_log(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_IOERR_FSYNC)
 }
 
 /// What `PRAGMA quick_check` finds wrong with a database file; empty when it is sound.

@@ -106,12 +106,12 @@ impl Sqlite {
     /// Runs one write transaction: durable when this returns.
     fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = Self::transact(&mut writer, work)?;
+        // The log is there since the database was first read, and stays while the writer is open.
         if !self.is_named.load(Ordering::Relaxed) {
             fault::sync_names(&self.path, DATABASE)?;
             self.is_named.store(true, Ordering::Relaxed);
         }
-        Ok(value)
+        Self::transact(&mut writer, work)
     }
 
     /// Runs one write transaction that every process sees at once, and that a power cut may take

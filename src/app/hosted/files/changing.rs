@@ -105,22 +105,38 @@ impl HostedVault<'_> {
         self.write(&[FileStep::Folder { path: path.clone() }], Vec::new())
     }
 
+    /// Makes a folder where a file is, which is deleted in the same transaction, as [`Self::delete`]
+    /// does.
+    pub fn replace_by_folder(&self, path: &VaultPath) -> Result<()> {
+        self.check_folder(path)?;
+        self.again(true, || {
+            let (deleted, revision) = self.deletion(path)?;
+            let folder = FileStep::Folder { path: path.clone() };
+            self.write(&[deleted, folder], revision.into_iter().collect())
+        })
+    }
+
     /// Deletes a file: it moves to the trash of the vault. What is in the trash, and what a leading
     /// dot hides, is removed.
     pub fn delete(&self, path: &VaultPath) -> Result<()> {
         self.again(true, || {
-            let (file, bytes) = self.existing(path)?;
-            let expected = file.hash.map_or(Expected::Any, Expected::Content);
-            if is_hidden(path.as_str()) {
-                self.check_place(path)?;
-                return self
-                    .write(&[FileStep::Remove { path: path.clone(), expected }], Vec::new());
-            }
-            self.check_removal(path, &bytes)?;
-            let to = self.trash_path(path)?;
-            let moved = FileStep::Move { from: path.clone(), to: to.clone(), expected };
-            self.write(&[moved], self.moved(path, &to, bytes).into_iter().collect())
+            let (step, revision) = self.deletion(path)?;
+            self.write(&[step], revision.into_iter().collect())
         })
+    }
+
+    /// What deletes a file, and what the journal says of it.
+    fn deletion(&self, path: &VaultPath) -> Result<(FileStep, Option<Revision>)> {
+        let (file, bytes) = self.existing(path)?;
+        let expected = file.hash.map_or(Expected::Any, Expected::Content);
+        if is_hidden(path.as_str()) {
+            self.check_place(path)?;
+            return Ok((FileStep::Remove { path: path.clone(), expected }, None));
+        }
+        self.check_removal(path, &bytes)?;
+        let to = self.trash_path(path)?;
+        let moved = FileStep::Move { from: path.clone(), to: to.clone(), expected };
+        Ok((moved, self.moved(path, &to, bytes)))
     }
 
     /// Removes a folder with nothing in it.
@@ -147,17 +163,9 @@ impl HostedVault<'_> {
                 if there.is_folder() {
                     return Err(Error::conflict(format!("the folder `{to}` exists already")));
                 }
-                let (_, bytes) = self.existing(to)?;
-                let expected = there.hash.map_or(Expected::Any, Expected::Content);
-                if is_hidden(to.as_str()) {
-                    self.check_place(to)?;
-                    steps.push(FileStep::Remove { path: to.clone(), expected });
-                } else {
-                    self.check_removal(to, &bytes)?;
-                    let trash = self.trash_path(to)?;
-                    steps.push(FileStep::Move { from: to.clone(), to: trash.clone(), expected });
-                    revisions.extend(self.moved(to, &trash, bytes));
-                }
+                let (step, revision) = self.deletion(to)?;
+                steps.push(step);
+                revisions.extend(revision);
             }
             let files = match source.is_folder() {
                 true => self.app.store.hosted.below(&self.row.name, from.as_str())?,

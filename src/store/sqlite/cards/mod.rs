@@ -219,6 +219,7 @@ impl Inner {
     /// Runs one write transaction. What it returns is on the disk.
     fn write<T>(&mut self, what: &str, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let before = self.connection.total_changes();
+        self.sync_names()?;
         let begun = match rusqlite::Transaction::new_unchecked(
             &self.connection,
             TransactionBehavior::Immediate,
@@ -233,13 +234,19 @@ impl Inner {
         self.forms.borrow_mut().clear();
         let value = work(self)?;
         if let Err(error) = begun.commit() {
+            // The change may be there all the same.
+            self.seen = None;
             let is_unconfirmed = fault::is_sync(&error);
+            let is_in_log = fault::is_sync_of_log(&error);
             let error = fail(error, what);
-            return Err(if is_unconfirmed { self.unconfirmed(error, what) } else { error });
+            return Err(match is_unconfirmed {
+                true => self.unconfirmed(error, what, is_in_log),
+                false => error,
+            });
         }
         // What was in doubt is written over.
         self.is_doubtful = false;
-        self.name()?;
+        self.sync_commit().inspect_err(|_| self.seen = None)?;
         // A trigger may have changed other rows; those changes are ours and raise no data version.
         if self.connection.total_changes() - before > 1 {
             self.seen = None;
