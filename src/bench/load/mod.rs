@@ -35,8 +35,9 @@ const SLOW: usize = 8;
 /// caches, which are bounded, and some at once, for those that work side by side needs.
 const FIRST: usize = 8;
 const WARM: usize = 300;
-/// How long the server may take to give memory back.
-const REST: Duration = Duration::from_secs(20);
+/// How long the server may take to give memory back: the last time that it does is after 30 seconds
+/// without a request.
+const REST: Duration = Duration::from_secs(45);
 
 /// What to put on the server.
 #[derive(Debug, Clone, Copy)]
