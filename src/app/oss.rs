@@ -218,7 +218,7 @@ impl Shared {
         }
         if state.queue.len() >= self.config.queue && state.running >= self.config.jobs {
             return Err(Error::limit(format!(
-                "{} repositories wait to be verified, as many as `[oss] queue` allows; ask again in a few minutes",
+                "too many repositories wait to be verified ({}, the limit of `[oss] queue`); ask again in a few minutes",
                 state.queue.len()
             )));
         }

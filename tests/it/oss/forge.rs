@@ -200,7 +200,7 @@ fn whoever_is_impatient_asks_again() {
     let home = Home::new();
     good(&home);
     let forge = Forge::start(&home, |_| {
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(300));
         None
     });
     forge.settings(&home, "wait_seconds = 0\nbuild = false\nqueue = 1\n");
@@ -215,8 +215,11 @@ fn whoever_is_impatient_asks_again() {
     let refused = |client: &mut crate::support::Client, name: &str| {
         client.ask("tools/call", json!({ "name": "oss_report", "arguments": { "repo_url": forge.url(name), "verify_if_missing": true } }))
     };
-    let waits = refused(&mut client, "absent");
-    assert_eq!(waits["result"]["structuredContent"]["status"], "verifying", "{waits}");
+    // The first one leaves the queue when its work begins.
+    until("another one waits", || {
+        let waits = refused(&mut client, "absent");
+        waits["result"]["structuredContent"]["status"] == "verifying"
+    });
     let full = refused(&mut client, "third");
     assert!(
         full["error"]["message"].as_str().is_some_and(|text| text.contains("[oss] queue")),
