@@ -76,9 +76,9 @@ impl Replica {
             let Some((state, tables)) = self.reached(self.remote.whole(&columns))? else {
                 return Ok(false);
             };
-            if self.copied(self.local.mirror_whole(&tables))?.is_none() {
+            let Some(state) = self.copied(self.local.mirror_whole(state, &tables))? else {
                 return Ok(false);
-            }
+            };
             self.state.store(state, Ordering::Release);
         }
         let columns = self.columns(&sqlite::OF_ITEMS)?;

@@ -223,9 +223,10 @@ impl Replica {
     /// Asks the server where the library stands; `None` when it is away.
     fn ask(&self) -> Result<Option<Pulse>> {
         let (asked, writes, position) = (Instant::now(), self.remote.writes(), self.position()?);
+        let state = self.local.mirrored_state()?;
         let pulse = self.reached(self.remote.pulse())?;
         if let Some(pulse) = pulse {
-            if pulse.head < position {
+            if pulse.head < position || pulse.state < state {
                 self.begin_anew(position)?;
             }
             *lock(&self.known) = Some(Known { pulse, asked, writes });

@@ -5,7 +5,9 @@ mod cards;
 
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, Transaction, params, params_from_iter, types::Value};
+use rusqlite::{
+    Connection, OptionalExtension, Transaction, params, params_from_iter, types::Value,
+};
 
 use super::{DATABASE, MIGRATIONS, Sqlite, fault, opening};
 use crate::{
@@ -21,6 +23,9 @@ pub const WHOLE: [&str; 2] = ["vaults", "skipped"];
 /// The texts of pages whose vault lives in the store.
 const TEXTS: &str = "CREATE TABLE IF NOT EXISTS mirrored_texts (
     pid INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL) STRICT";
+
+/// The state of the store that [`WHOLE`] shows.
+const STATE: &str = "CREATE TABLE IF NOT EXISTS mirrored_state (state INTEGER NOT NULL) STRICT";
 
 impl Sqlite {
     /// Opens the copy of a library in a directory. A copy of another library is emptied; one that
@@ -55,6 +60,7 @@ impl Sqlite {
             let prepared = writer
                 .pragma_update(None, "foreign_keys", false)
                 .and_then(|()| writer.execute_batch(TEXTS))
+                .and_then(|()| writer.execute_batch(STATE))
                 .and_then(|()| writer.execute_batch(cards::TABLE));
             prepared.map_err(|error| fault::explain(error, DATABASE, "prepare it"))?;
         }
@@ -110,25 +116,46 @@ impl Sqlite {
         })
     }
 
-    /// Takes over the small tables. Those that are the same are left alone, so that a full disk
-    /// does not keep a process from reading.
-    pub fn mirror_whole(&self, tables: &[Rows]) -> Result<()> {
+    /// Takes over the small tables as of a state of the store, and returns the state that the copy has
+    /// then: a later one stays, which another process that shares the directory took over meanwhile.
+    /// Tables that are the same are left alone, so that a full disk does not keep a process from
+    /// reading.
+    pub fn mirror_whole(&self, state: i64, tables: &[Rows]) -> Result<i64> {
         let mut changed = Vec::new();
         for rows in tables {
             if !self.has_rows(rows)? {
                 changed.push(rows);
             }
         }
-        if changed.is_empty() {
-            return Ok(());
+        let is_same = changed.is_empty();
+        let known = self.mirrored_state()?;
+        if is_same && known >= state {
+            return Ok(known);
         }
-        self.write_lightly(|tx| {
+        let taken = self.write_lightly(|tx| {
+            let known = mirrored_state(tx)?;
+            if known > state {
+                return Ok(known);
+            }
             for rows in changed {
                 tx.execute(&format!("DELETE FROM {}", rows.table), [])?;
                 insert(tx, rows)?;
             }
-            Ok(())
-        })
+            if known < state {
+                tx.execute("DELETE FROM mirrored_state", [])?;
+                tx.execute("INSERT INTO mirrored_state (state) VALUES (?1)", [state])?;
+            }
+            Ok(state)
+        });
+        match taken {
+            Err(error) if is_same && error.is_disk_full() => Ok(state),
+            taken => taken,
+        }
+    }
+
+    /// The state of the store that the small tables show; -1 before they were taken over.
+    pub fn mirrored_state(&self) -> Result<i64> {
+        self.read(mirrored_state)
     }
 
     /// Whether a table has these rows and no others.
@@ -153,9 +180,11 @@ impl Sqlite {
     /// Forgets every row: the log is not the one that was followed.
     pub fn clear_mirror(&self) -> Result<()> {
         self.write(|tx| {
-            for table in
-                OF_ITEMS.iter().rev().chain(&WHOLE).chain(&["mirrored_texts", "mirrored_cards"])
-            {
+            for table in OF_ITEMS.iter().rev().chain(&WHOLE).chain(&[
+                "mirrored_texts",
+                "mirrored_cards",
+                "mirrored_state",
+            ]) {
                 tx.execute(&format!("DELETE FROM {table}"), [])?;
             }
             Ok(())
@@ -170,6 +199,11 @@ impl Sqlite {
                 .optional()
         })
     }
+}
+
+fn mirrored_state(db: &Connection) -> rusqlite::Result<i64> {
+    db.prepare_cached("SELECT coalesce(max(state), -1) FROM mirrored_state")?
+        .query_row([], |row| row.get(0))
 }
 
 /// Lets items of the copy give up keys that items of the batch have. The log has no entry for an
@@ -265,6 +299,36 @@ mod tests {
             texts: Vec::new(),
             cards: Vec::new(),
         }
+    }
+
+    #[test]
+    fn an_older_state_does_not_replace_a_newer_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = Sqlite::open_mirror(folder.path(), 1, 1).unwrap();
+        let other = Sqlite::open_mirror(folder.path(), 1, 1).unwrap();
+        let skipped = |paths: &[&str]| Rows {
+            table: "skipped",
+            columns: ["vault", "path", "reason"].map(str::to_owned).to_vec(),
+            rows: paths
+                .iter()
+                .map(|path| ["v", path, "r"].map(|t| Cell::Text(t.into())).to_vec())
+                .collect(),
+        };
+        let count = || -> i64 {
+            let sql = "SELECT count(*) FROM skipped";
+            copy.read(|db| db.query_row(sql, [], |row| row.get(0))).unwrap()
+        };
+        assert_eq!(copy.mirrored_state().unwrap(), -1);
+        assert_eq!(copy.mirror_whole(6, &[skipped(&["a", "b"])]).unwrap(), 6);
+        // A process that asked the store earlier comes later.
+        assert_eq!(other.mirror_whole(5, &[skipped(&[])]).unwrap(), 6);
+        assert_eq!(count(), 2);
+        assert_eq!(other.mirror_whole(7, &[skipped(&["a"])]).unwrap(), 7);
+        assert_eq!((count(), copy.mirrored_state().unwrap()), (1, 7));
+        // The same rows in a later state.
+        assert_eq!(copy.mirror_whole(8, &[skipped(&["a"])]).unwrap(), 8);
+        copy.clear_mirror().unwrap();
+        assert_eq!((count(), other.mirrored_state().unwrap()), (0, -1));
     }
 
     #[test]
