@@ -25,11 +25,19 @@ async function checkPage(tab, entry, view, { isLong }) {
 async function checkAnswer(tab, answer, { isLong = false } = {}) {
   assert.ok(answer.status() < 500, `status ${answer.status()}`);
   const faults = [...tab.problems()].filter(problem => !(answer.status() === 404 && problem.includes('404')));
-  const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  if (wide > 0) faults.push(`the page is ${wide} px wider than the window`);
+  const [wide, widest] = await tab.page.evaluate(widths);
+  if (wide > 0) faults.push(`the page is ${wide} px wider than the window: ${widest}`);
   if (!isLong && tab.weight() > mostBytes) faults.push(`${tab.weight()} bytes are transferred: ${tab.parts()}`);
   faults.push(...(await violationsOf(tab.page)));
   assert.deepEqual(faults, []);
+}
+
+/** In the page: how many pixels it is wider than the window, and what stands out. */
+function widths() {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  const out = [...document.body.querySelectorAll('*')].filter(element => element.getBoundingClientRect().right > clientWidth + 1);
+  const name = element => `${element.localName}${element.className ? `.${element.className}` : ''} "${element.textContent.trim().slice(0, 30)}"`;
+  return [scrollWidth - clientWidth, out.slice(0, 4).map(name).join(', ')];
 }
 
 /** Presses a button and returns the answer that follows. */
