@@ -123,7 +123,9 @@ impl Build {
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
         let failure: Mutex<Option<Error>> = Mutex::new(None);
-        let writer = &self.writer;
+        // Operations are numbered when they are handed over, and a segment finds what a deletion
+        // concerns by number: items that overtake each other between the two would delete themselves.
+        let writer = Mutex::new(&self.writer);
         let fields = &self.generation.fields;
         let (old, filling) = (self.old.as_ref(), self.todo.is_some());
         let put_one = |pid: Pid| -> Result<()> {
@@ -144,6 +146,7 @@ impl Build {
             let mut operations = Vec::with_capacity(passages.len() + 1);
             operations.push(UserOperation::Delete(Term::from_field_i64(fields.pid, pid.0)));
             operations.extend(passages.into_iter().map(UserOperation::Add));
+            let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
             writer.run(operations).doing(format!("index item `{pid}`"))?;
             Ok(())
         };
@@ -233,6 +236,21 @@ mod tests {
         let view = index.view().unwrap();
         let hits = view.passages_of(Pid(pid)).unwrap();
         hits.iter().map(|hit| view.passage(hit).unwrap().text).collect()
+    }
+
+    #[test]
+    fn items_that_are_put_side_by_side_do_not_delete_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::default();
+        let index = Index::open(folder.path(), shelf.source(), None).unwrap();
+        for round in 0..40 {
+            for pid in 1..=60 {
+                shelf.put(page(pid, "Title", &[&format!("Text {round}"), "яблоко", "東京"]));
+            }
+            index.ensure_fresh(Duration::from_secs(60)).unwrap();
+            let passages = index.view().unwrap().contents().unwrap();
+            assert_eq!(passages.len(), 60 * 3, "round {round}");
+        }
     }
 
     #[test]
