@@ -23,7 +23,7 @@ const MAX_EXECUTIONS: i64 = 2_000;
 /// Executions between two proofs of all books.
 const PROOF: i64 = 50;
 /// Operations of one input.
-const MAX_OPERATIONS: usize = 12;
+const MAX_OPERATIONS: usize = 8;
 const USERS: usize = 2;
 
 struct Books {

@@ -177,7 +177,6 @@ impl Saved {
 }
 
 impl Item {
-    /// A result with everything that is known of it.
     /// Joins a result with its row.
     pub fn new(
         found: SearchResult,
