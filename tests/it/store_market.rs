@@ -1,5 +1,7 @@
 //! The contract of the books and of usage, over every store.
 
+use std::time::Duration;
+
 use notewell::{
     domain::{Code, Error, Money, Pid, Timestamp, UserId},
     store::{
@@ -523,23 +525,25 @@ fn a_living_process_keeps_its_holds_when_the_server_forgot_its_lock() {
         let driver = tokio::spawn(connection);
         // Only the session that holds this lock: other tests use the same server.
         let sql = format!(
-            "SELECT pg_terminate_backend(l.pid) FROM pg_locks l, libraries b
+            "SELECT l.pid, pg_terminate_backend(l.pid) FROM pg_locks l, libraries b
              WHERE b.name = $1 AND l.locktype = 'advisory' AND l.objsubid = 1
                AND ((l.classid::bigint << 32) | l.objid::bigint)
                  = hashtextextended('notewell:' || b.id || ':process:' || {}, 0)",
             process.id
         );
         let name = url.rsplit_once("library=").unwrap().1;
-        assert_eq!(client.query(&sql, &[&name]).await.unwrap().len(), 1);
+        let ended = client.query(&sql, &[&name]).await.unwrap();
+        assert_eq!(ended.len(), 1);
+        // The session keeps its lock until the server has ended it.
+        let held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = $1";
+        let session: i32 = ended[0].get(0);
+        while !client.query(held, &[&session]).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         drop(client);
         driver.await.unwrap().unwrap();
     });
-    let second = loop {
-        // The server may still be ending the session.
-        if let Ok(Begun::Held(hold)) = store.ledger.begin(&process, &hold(2)) {
-            break hold;
-        }
-    };
+    let second = held(2);
     assert_eq!(other.ledger.release_abandoned().unwrap(), 0, "it lives, and has its lock again");
     for hold in [first, second] {
         assert_eq!(store.ledger.capture(hold, PRICE, 1).unwrap().outcome, Outcome::Charged);
