@@ -11,11 +11,7 @@ use tantivy::{
     schema::{Field, IndexRecordOption},
 };
 
-use super::{
-    narrow::{Cache, Narrowing},
-    schema::Fields,
-    view::Part as Visible,
-};
+use super::{cache::Cache, narrow::Narrowing, schema::Fields, view::Part as Visible};
 use crate::domain::{Kind, Result, error::Doing};
 
 /// How many kinds of item there are.

@@ -8,7 +8,7 @@ use std::{
 use tantivy::{DocId, SegmentReader, index::SegmentId};
 
 use super::{
-    narrow::Columns,
+    cache::Columns,
     vectors::{Lineage, Progress, Snapshot},
 };
 use crate::domain::Result;

@@ -9,12 +9,12 @@
 //! The files that tantivy replaces whole have no checksum of tantivy's; they get one here.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     fmt,
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -27,6 +27,10 @@ use tantivy::directory::{
 use super::seal;
 
 const MARK: &str = "boot";
+/// Tantivy's file that names the segments of the last commit.
+pub(super) const META: &str = "meta.json";
+/// Tantivy's list of the files that it made, which it replaces for every one of them.
+const LISTING: &str = ".managed.json";
 /// What the names of files start with that take the place of another.
 const TEMPORARY: &str = ".tmp";
 /// The age at which such a file belongs to nobody.
@@ -38,6 +42,8 @@ pub(super) struct LazyDirectory {
     files: MmapDirectory,
     root: PathBuf,
     unflushed: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Tantivy's list of its files, while it is newer than the one in the folder.
+    listing: Arc<Mutex<Option<Vec<u8>>>>,
     /// Why the last write failed. Tantivy's own errors do not say.
     failure: Arc<Mutex<Option<io::ErrorKind>>>,
 }
@@ -48,6 +54,7 @@ impl LazyDirectory {
             files: MmapDirectory::open(root)?,
             root: root.to_owned(),
             unflushed: Arc::default(),
+            listing: Arc::default(),
             failure: Arc::default(),
         })
     }
@@ -60,13 +67,14 @@ impl LazyDirectory {
     /// Whether the folder was last written in another boot and not flushed before it ended.
     pub(super) fn is_doubtful(root: &Path) -> bool {
         match fs::read_to_string(root.join(MARK)) {
-            Ok(mark) => Some(mark) != boot_id(),
+            Ok(mark) => Some(mark.as_str()) != boot_id(),
             Err(_) => false,
         }
     }
 
     /// Brings everything written so far to the disk and takes the mark away.
     pub(super) fn flush(&self) -> io::Result<()> {
+        self.write_listing()?;
         let pending = {
             let mut unflushed = self.unflushed.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *unflushed)
@@ -89,17 +97,46 @@ impl LazyDirectory {
         }
     }
 
-    /// Removes what processes that were killed left while they replaced a file. One that is young
-    /// may be in use.
-    pub(super) fn sweep(&self) {
+    /// Removes what processes that were killed left: files that were to replace others, unless they
+    /// are so young that they may be in use, and files of segments that are not among `living`. The
+    /// caller is the only writer, and nobody opens segments meanwhile.
+    pub(super) fn sweep(&self, living: &HashSet<PathBuf>) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for entry in entries.flatten() {
-            let age = entry.metadata().and_then(|metadata| metadata.modified());
-            let age = age.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
-            if age > LEFT_BEHIND && entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            let name = entry.file_name();
+            let is_garbage = if name.to_string_lossy().starts_with(TEMPORARY) {
+                let age = entry.metadata().and_then(|metadata| metadata.modified());
+                let age = age.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+                age > LEFT_BEHIND
+            } else {
+                is_of_segment(&name.to_string_lossy()) && !living.contains(Path::new(&name))
+            };
+            if is_garbage {
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+
+    /// Lets tantivy forget the files that nobody reads any more. It keeps the path of each file that
+    /// it ever opened until somebody asks for them.
+    pub(super) fn forget_unmapped(&self) {
+        self.files.get_cache_info();
+    }
+
+    /// Writes the list of tantivy's files, if it changed.
+    fn write_listing(&self) -> io::Result<()> {
+        let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(content) = listing.as_ref() {
+            self.replace_closed(Path::new(LISTING), content)?;
+            *listing = None;
+        }
+        Ok(())
+    }
+
+    fn replace_closed(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        self.noting(replace(&self.root, path, &seal::close(content)))?;
+        self.remember(path);
+        Ok(())
     }
 
     /// Takes the reason why the last write failed, if one did.
@@ -121,8 +158,17 @@ impl LazyDirectory {
 
 /// What changes whenever the machine starts anew; `None` where the system does not tell, and then
 /// every commit is flushed.
-pub(super) fn boot_id() -> Option<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+pub(super) fn boot_id() -> Option<&'static str> {
+    static ID: LazyLock<Option<String>> = LazyLock::new(|| {
+        fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+    });
+    ID.as_deref()
+}
+
+/// Whether a file belongs to a segment: the name of one is 32 hexadecimal digits.
+fn is_of_segment(name: &str) -> bool {
+    let id = name.split('.').next().unwrap_or_default();
+    id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn create(file: &Path) -> io::Result<File> {
@@ -173,7 +219,9 @@ impl Directory for LazyDirectory {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        self.files.delete(path)
+        self.files.delete(path)?;
+        self.unflushed.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        Ok(())
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
@@ -197,14 +245,26 @@ impl Directory for LazyDirectory {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        if path == Path::new(LISTING)
+            && let Some(content) = &*self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            return Ok(content.clone());
+        }
         let closed = self.files.atomic_read(path)?;
         seal::open(closed).map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()))
     }
 
     fn atomic_write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        self.noting(replace(&self.root, path, &seal::close(content)))?;
-        self.remember(path);
-        Ok(())
+        if path == Path::new(LISTING) {
+            // Once for a commit, not for each of its files: what a killed writer did not list is
+            // removed by the next one.
+            *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Some(content.to_vec());
+            return Ok(());
+        }
+        if path == Path::new(META) {
+            self.write_listing()?;
+        }
+        self.replace_closed(path, content)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
@@ -238,6 +298,38 @@ mod tests {
     }
 
     #[test]
+    fn the_list_of_files_is_written_with_the_commit_or_the_flush() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = LazyDirectory::open(folder.path()).unwrap();
+        let listing = Path::new(LISTING);
+        let write = |content: &[u8]| directory.atomic_write(listing, content).unwrap();
+        let by_another = || {
+            let other = LazyDirectory::open(folder.path()).unwrap();
+            other.atomic_read(listing).ok()
+        };
+        write(b"[1]");
+        write(b"[1, 2]");
+        assert_eq!(directory.atomic_read(listing).unwrap(), b"[1, 2]");
+        assert_eq!(by_another(), None);
+        directory.atomic_write(Path::new(META), b"{}").unwrap();
+        assert_eq!(by_another().unwrap(), b"[1, 2]");
+        write(b"[2]");
+        directory.flush().unwrap();
+        assert_eq!(by_another().unwrap(), b"[2]");
+    }
+
+    #[test]
+    fn a_file_that_is_deleted_is_not_flushed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = LazyDirectory::open(folder.path()).unwrap();
+        let name = Path::new("0a.store");
+        directory.open_write(name).unwrap().terminate().unwrap();
+        assert_eq!(directory.unflushed.lock().unwrap().len(), 1);
+        directory.delete(name).unwrap();
+        assert!(directory.unflushed.lock().unwrap().is_empty());
+    }
+
+    #[test]
     fn what_a_killed_writer_left_is_in_nobodys_way() {
         let folder = tempfile::tempdir().unwrap();
         let directory = LazyDirectory::open(folder.path()).unwrap();
@@ -254,8 +346,14 @@ mod tests {
         }
         let hour = std::time::SystemTime::now() - Duration::from_secs(3_600);
         OpenOptions::new().write(true).open(&old).unwrap().set_modified(hour).unwrap();
-        directory.sweep();
+        let segment = |digit: &str, end: &str| PathBuf::from(digit.repeat(32) + end);
+        let (living, dead) = (segment("a", ".idx"), segment("b", ".7.del"));
+        for path in [&living, &dead] {
+            drop(create(&folder.path().join(path)).unwrap());
+        }
+        directory.sweep(&HashSet::from([living.clone()]));
         assert!(young.exists() && !old.exists());
         assert!(folder.path().join(name).exists());
+        assert!(folder.path().join(living).exists() && !folder.path().join(dead).exists());
     }
 }

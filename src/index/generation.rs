@@ -4,19 +4,19 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::SystemTime,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
 use tantivy::{
-    IndexReader, IndexSettings, IndexWriter, ReloadPolicy, indexer::IndexWriterOptions,
-    tokenizer::TokenizerManager,
+    Directory as _, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, directory::META_LOCK,
+    indexer::IndexWriterOptions, tokenizer::TokenizerManager,
 };
 
 use super::{
     build::merge_policy,
-    directory::{LazyDirectory, boot_id, replace},
+    directory::{LazyDirectory, META, boot_id, replace},
     guard,
     schema::{self, Fields},
     seal::Seal,
@@ -25,11 +25,11 @@ use super::{
 use crate::domain::{Error, Result, error::Doing};
 
 const POINTER: &str = "current";
-/// Tantivy's file that names the segments of the last commit.
-const META: &str = "meta.json";
 /// Tantivy's arena: a larger one makes fewer, larger segments of a first index; this keeps the
 /// process below 300 MB.
 const ARENA_BYTES: usize = 48_000_000;
+/// Between two seals of a build that changes all the time.
+const SEAL_EVERY: Duration = Duration::from_secs(1);
 
 /// How far a build has come. It travels in the payload of tantivy's commit, so terms and position
 /// can never disagree.
@@ -54,6 +54,8 @@ pub(super) struct Generation {
     pub(super) reader: IndexReader,
     /// The stamp before the reader was made: another process may have committed meanwhile.
     pub(super) opened: Stamp,
+    /// When its files were last vouched for here.
+    sealed: Mutex<Option<Instant>>,
 }
 
 impl Generation {
@@ -90,7 +92,8 @@ impl Generation {
             .doc_store_cache_num_blocks(64)
             .try_into()
             .doing(what())?;
-        Ok(Arc::new(Self { name: name.to_owned(), path, index, fields, directory, reader, opened }))
+        let (name, sealed) = (name.to_owned(), Mutex::default());
+        Ok(Arc::new(Self { name, path, index, fields, directory, reader, opened, sealed }))
     }
 
     /// What the last commit says of itself; `None` for a build that has not begun. A payload that
@@ -104,7 +107,7 @@ impl Generation {
 
     /// A writer. The caller holds the lease.
     pub(super) fn writer(&self) -> Result<IndexWriter> {
-        self.directory.sweep();
+        self.sweep()?;
         self.directory.mark().doing("mark the index as being written")?;
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
@@ -114,6 +117,15 @@ impl Generation {
         let writer = self.index.writer_with_options(options).doing("open the index for writing")?;
         writer.set_merge_policy(Box::new(merge_policy()));
         Ok(writer)
+    }
+
+    /// Removes what killed writers left. Under the lock that readers hold while they open segments.
+    fn sweep(&self) -> Result<()> {
+        let what = "tidy the index up";
+        let _lock = self.directory.acquire_lock(&META_LOCK).doing(what)?;
+        let living = self.index.load_metas().doing(what)?.list_segment_files();
+        self.directory.sweep(&living);
+        Ok(())
     }
 
     /// Makes the writer's changes visible, with the position they bring the build to.
@@ -126,7 +138,7 @@ impl Generation {
             self.directory.flush().doing(what)?;
             self.directory.mark().doing(what)?;
         }
-        self.seal();
+        self.seal_at_times();
         self.reader.reload().doing("read the index anew")
     }
 
@@ -139,6 +151,16 @@ impl Generation {
     pub(super) fn damage(&self) -> Option<String> {
         guard::caught(|| damage(&self.index, &self.path, true))
             .unwrap_or_else(|error| Some(error.message))
+    }
+
+    /// Vouches for the files of the last commit unless that was done a moment ago: a file without a
+    /// seal costs one verification.
+    fn seal_at_times(&self) {
+        let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        if sealed.is_none_or(|at| at.elapsed() >= SEAL_EVERY) {
+            self.seal();
+            *sealed = Some(Instant::now());
+        }
     }
 
     /// Vouches for the files of the last commit, which this process wrote.

@@ -20,9 +20,11 @@ use tantivy::{
 };
 
 use super::{
+    bits::Bits,
+    cache::Cache,
     census::{self, Census},
     expand::{Expansion, How, expand},
-    narrow::{Bits, Cache, Narrowing},
+    narrow::Narrowing,
     schema::Fields,
     tally::{Clause, Dictionaries, Heap, Sums},
     tokens::{self, QueryTerm},

@@ -14,13 +14,17 @@
 //! └── vectors-MODEL-DIMS/      rows of int8 codes, found by the hash of what was embedded
 //! ```
 
+mod bits;
 mod build;
+mod cache;
+mod catch_up;
 mod census;
 mod centre;
 mod coverage;
 mod directory;
 mod expand;
 mod follower;
+mod freshness;
 mod generation;
 mod guard;
 mod heal;
@@ -31,6 +35,7 @@ mod narrow;
 mod passage;
 mod priority;
 mod property;
+mod rebuild;
 mod repair;
 mod schema;
 mod seal;
@@ -44,6 +49,7 @@ mod worker;
 
 pub use expand::{Expansion, How};
 pub use follower::Follower;
+pub use freshness::{Freshness, Stage};
 pub use guard::Obstacle;
 pub use lease::Holder;
 pub use lexical::{Total, Words};
@@ -52,7 +58,7 @@ pub use notewell_vectors::pool::beside;
 pub use passage::embedded_text;
 pub use repair::{Cause, Repair};
 pub use schema::Passage;
-pub use state::{Freshness, Index, Stage, Status};
+pub use state::{Index, Status};
 pub use tally::Sums;
 pub use vectors::Progress;
 pub use view::{Hit, View};

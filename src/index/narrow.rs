@@ -1,36 +1,24 @@
 //! Which passages may be answered at all: filters, phrases that must occur and words that must not,
 //! as one set of bits per segment. Terms and vectors are then narrowed by the same set.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-};
+use std::{collections::HashSet, sync::Arc};
 
 use tantivy::{
     DocAddress, DocId, Searcher, SegmentReader, Term,
-    columnar::Column,
-    index::SegmentId,
     query::{BooleanQuery, EnableScoring, Occur, PhraseQuery, Query, TermQuery},
     schema::IndexRecordOption,
 };
 
 use super::{
-    census::Counts,
-    keys::ByKey,
+    bits::Bits,
+    cache::{Cache, Columns},
     property,
-    schema::{Fields, author_fact, fact, first, label_fact},
+    schema::{Fields, author_fact, fact, label_fact},
     tokens, visible,
 };
 use crate::domain::{
-    Author, Filters, Kind, Result, error::Doing, property::PropertyFilter, query::Condition,
+    Author, Filters, Result, error::Doing, property::PropertyFilter, query::Condition,
 };
-
-/// Memory for sets kept for the next search; one of a million passages takes 125 kB.
-const KEPT_BYTES: usize = 16_000_000;
-/// Segments and parts of the library whose numbers are kept, about 250 bytes each.
-const KEPT_COUNTS: usize = 4_096;
-/// Segments whose columns are kept open.
-const KEPT_COLUMNS: usize = 256;
 
 /// What narrows a search, before it is looked up.
 #[derive(Debug, Clone, Copy)]
@@ -94,234 +82,6 @@ impl Narrowing {
     /// Whether nothing passes.
     pub fn is_empty(&self) -> bool {
         self.passing == 0
-    }
-}
-
-/// A set of passages of one segment.
-#[derive(Debug, Clone)]
-pub(super) struct Bits(Vec<u64>);
-
-impl Bits {
-    pub(super) fn none(docs: u32) -> Self {
-        Self(vec![0; (docs as usize).div_ceil(64)])
-    }
-
-    pub(super) fn has(&self, doc: DocId) -> bool {
-        self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
-    }
-
-    pub(super) fn add(&mut self, doc: DocId) {
-        if let Some(word) = self.0.get_mut(doc as usize / 64) {
-            *word |= 1 << (doc % 64);
-        }
-    }
-
-    /// The last one that is not after `doc`.
-    #[allow(clippy::cast_possible_truncation, reason = "tantivy numbers documents with 32 bits")]
-    pub(super) fn last_until(&self, doc: DocId) -> Option<DocId> {
-        let mut at = doc as usize / 64;
-        let mut word = self.0.get(at)? & (u64::MAX >> (63 - doc % 64));
-        while word == 0 {
-            at = at.checked_sub(1)?;
-            word = self.0[at];
-        }
-        Some(at as u32 * 64 + 63 - word.leading_zeros())
-    }
-
-    /// The first one after `doc`.
-    pub(super) fn first_after(&self, doc: DocId) -> Option<DocId> {
-        let (mut at, rest) = ((doc as usize + 1) / 64, (doc + 1) % 64);
-        let mut word = self.0.get(at)? & (u64::MAX << rest);
-        while word == 0 {
-            at += 1;
-            word = *self.0.get(at)?;
-        }
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "tantivy numbers documents with 32 bits"
-        )]
-        Some(at as u32 * 64 + word.trailing_zeros())
-    }
-
-    fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|word| *word == 0)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = DocId> {
-        self.0.iter().enumerate().flat_map(|(at, word)| {
-            let mut word = *word;
-            std::iter::from_fn(move || {
-                let bit = word.trailing_zeros();
-                (word != 0).then(|| {
-                    word &= word - 1;
-                    #[allow(
-                        clippy::cast_possible_truncation,
-                        reason = "tantivy numbers documents with 32 bits"
-                    )]
-                    let base = at as u32 * 64;
-                    base + bit
-                })
-            })
-        })
-    }
-}
-
-/// The numbers of a segment's passages, opened once.
-pub(super) struct Columns {
-    pub(super) pid: Column<i64>,
-    pub(super) ordinal: Column<u64>,
-    pub(super) key: Column<u64>,
-    pub(super) fold: Column<u64>,
-    pub(super) date: Column<i64>,
-    kind: Kinds,
-    by_key: OnceLock<ByKey>,
-}
-
-/// The kinds of a segment's passages, by their place in [`Kind::ALL`].
-enum Kinds {
-    One(u8),
-    Each(Vec<u8>),
-}
-
-impl Kinds {
-    #[allow(clippy::cast_possible_truncation, reason = "there are four kinds")]
-    fn of(column: &Column<u64>, docs: DocId) -> Self {
-        let known = |kind: u64| kind.min(Kind::ALL.len() as u64 - 1) as u8;
-        let (least, most) = (known(column.min_value()), known(column.max_value()));
-        if docs == 0 || least >= most {
-            return Self::One(most);
-        }
-        Self::Each((0..docs).map(|doc| column.first(doc).map_or(0, known)).collect())
-    }
-}
-
-impl Columns {
-    /// The kind of a passage, as its place in [`Kind::ALL`].
-    pub(super) fn kind(&self, doc: DocId) -> usize {
-        match &self.kind {
-            Kinds::One(kind) => usize::from(*kind),
-            Kinds::Each(kinds) => usize::from(kinds[doc as usize]),
-        }
-    }
-
-    /// The kind of all passages, where there is only one.
-    pub(super) fn only_kind(&self) -> Option<usize> {
-        match &self.kind {
-            Kinds::One(kind) => Some(usize::from(*kind)),
-            Kinds::Each(_) => None,
-        }
-    }
-
-    /// The passages that have `key`, those that are gone included.
-    pub(super) fn with_key(&self, key: u64) -> impl Iterator<Item = DocId> {
-        let by_key = self.by_key.get_or_init(|| ByKey::of(&self.key, self.key.num_docs()));
-        by_key.find(&self.key, key)
-    }
-}
-
-/// Sets by segment and condition, and the memory they take.
-type Sets = (HashMap<(SegmentId, String), Arc<Bits>>, usize);
-
-/// A segment, the number of its deleted passages, and the part that is counted; `None` for all.
-type CountKey = (SegmentId, u32, Option<Arc<str>>);
-
-/// What is worth keeping between searches: segments never change, so neither does what is known of
-/// them.
-#[derive(Default)]
-pub(super) struct Cache {
-    bits: Mutex<Sets>,
-    columns: Mutex<HashMap<SegmentId, Arc<Columns>>>,
-    /// By segment, the number of its deleted passages and the part of the library that is counted:
-    /// together they never change.
-    counts: Mutex<HashMap<CountKey, Counts>>,
-}
-
-impl Cache {
-    /// The numbers of a segment, counted once for each number of `deleted` passages and each `part`
-    /// of the library.
-    pub(super) fn counts(
-        &self,
-        segment: &SegmentReader,
-        deleted: u32,
-        part: Option<&Arc<str>>,
-        count: impl FnOnce() -> Result<Counts>,
-    ) -> Result<Counts> {
-        let key = (segment.segment_id(), deleted, part.cloned());
-        let lock = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(counts) = lock().get(&key) {
-            return Ok(counts.clone());
-        }
-        let counts = count()?;
-        let mut kept = lock();
-        if kept.len() >= KEPT_COUNTS {
-            kept.clear();
-        }
-        kept.insert(key, counts.clone());
-        Ok(counts)
-    }
-
-    pub(super) fn columns(&self, segment: &SegmentReader) -> Result<Arc<Columns>> {
-        let mut kept = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(columns) = kept.get(&segment.segment_id()) {
-            return Ok(Arc::clone(columns));
-        }
-        let what = "read the index's columns";
-        let fast = segment.fast_fields();
-        let columns = Arc::new(Columns {
-            pid: fast.i64("pid").doing(what)?,
-            ordinal: fast.u64("ordinal").doing(what)?,
-            key: fast.u64("key").doing(what)?,
-            fold: fast.u64("fold").doing(what)?,
-            date: fast
-                .column_opt::<i64>("date")
-                .doing(what)?
-                .unwrap_or_else(|| Column::build_empty_column(segment.max_doc())),
-            kind: Kinds::of(&fast.u64("kind").doing(what)?, segment.max_doc()),
-            by_key: OnceLock::new(),
-        });
-        if kept.len() >= KEPT_COLUMNS {
-            kept.clear();
-        }
-        kept.insert(segment.segment_id(), Arc::clone(&columns));
-        Ok(columns)
-    }
-
-    /// The first passage of every item of a segment. The others of the item follow it.
-    pub(super) fn firsts(
-        &self,
-        searcher: &Searcher,
-        segment: &SegmentReader,
-        fields: &Fields,
-    ) -> Result<Arc<Bits>> {
-        let name = first();
-        self.bits(segment, &name, || {
-            let query = term(Term::from_field_text(fields.facts, &name));
-            matching(searcher, segment, query.as_ref())
-        })
-    }
-
-    fn bits(
-        &self,
-        segment: &SegmentReader,
-        key: &str,
-        make: impl FnOnce() -> Result<Bits>,
-    ) -> Result<Arc<Bits>> {
-        let id = (segment.segment_id(), key.to_owned());
-        if let Some(bits) = self.bits.lock().unwrap_or_else(PoisonError::into_inner).0.get(&id) {
-            return Ok(Arc::clone(bits));
-        }
-        let bits = Arc::new(make()?);
-        let mut kept = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.1 += bits.0.len() * 8 + 128;
-        if kept.1 > KEPT_BYTES {
-            *kept = (HashMap::new(), bits.0.len() * 8 + 128);
-        }
-        kept.0.insert(id, Arc::clone(&bits));
-        Ok(bits)
     }
 }
 
@@ -446,7 +206,12 @@ fn phrase_query(fields: &Fields, phrase: &str) -> Option<Box<dyn Query>> {
     (!queries.is_empty()).then(|| any(queries))
 }
 
-fn matching(searcher: &Searcher, segment: &SegmentReader, query: &dyn Query) -> Result<Bits> {
+/// The passages of a segment that `query` matches.
+pub(super) fn matching(
+    searcher: &Searcher,
+    segment: &SegmentReader,
+    query: &dyn Query,
+) -> Result<Bits> {
     let what = "look up a filter";
     let weight = query.weight(EnableScoring::disabled_from_searcher(searcher)).doing(what)?;
     let mut bits = Bits::none(segment.max_doc());

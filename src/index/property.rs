@@ -7,7 +7,7 @@ use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, schema::IndexRecordOptio
 
 use super::{
     Asked, View,
-    narrow::Bits,
+    bits::Bits,
     schema::{Fields, fact},
 };
 use crate::domain::{

@@ -14,8 +14,9 @@ use tantivy::{
 };
 
 use super::{
+    cache::Cache,
     census::{Census, KINDS},
-    narrow::{Cache, Narrowing},
+    narrow::Narrowing,
 };
 use crate::domain::{Result, error::Doing};
 

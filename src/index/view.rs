@@ -12,11 +12,13 @@ use tantivy::{
 };
 
 use super::{
+    bits::Bits,
+    cache::{Cache, Columns},
     census::Census,
     coverage::Coverage,
     generation::Generation,
     lexical::{self, Total, Words},
-    narrow::{Asked, Bits, Cache, Columns, Narrowing, narrow},
+    narrow::{Asked, Narrowing, narrow},
     schema::{Fields, Passage},
     tally::Sums,
     vectors::{Keys, Progress, Snapshot},
@@ -112,7 +114,7 @@ impl View {
         Ok(self.census()?.passages)
     }
 
-    fn census(&self) -> Result<&Arc<Census>> {
+    pub(super) fn census(&self) -> Result<&Arc<Census>> {
         if let Some(census) = self.census.get() {
             return Ok(census);
         }

@@ -221,7 +221,7 @@ impl Vectors {
     /// Whether the rows are as they were verified, with no power cut since they were written.
     fn is_sealed(&self, files: &Files) -> bool {
         let flushed = match fs::read_to_string(self.folder.join("boot")) {
-            Ok(boot) => Some(boot) == boot_id(),
+            Ok(boot) => Some(boot.as_str()) == boot_id(),
             Err(_) => true,
         };
         flushed && is_sealed(files)
