@@ -226,7 +226,8 @@ impl Reading {
             let mut map: Map<String, Value> =
                 cells.map(|(key, value)| (key.clone(), cell(value).into())).collect();
             map.insert("tags".into(), tags(&map).into());
-            let named = map.get("name").and_then(Value::as_str);
+            // A row without a name gets one from its title, like a row of a library without names.
+            let named = map.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
             let named = named.filter(|_| map.contains_key("title")).map(str::to_owned);
             self.object(map, place, named)?;
         }
