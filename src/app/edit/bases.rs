@@ -6,7 +6,7 @@ use std::{
 };
 
 /// How many bytes of texts are kept, the newest first.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 2 << 20;
 
 /// Notes as they were read, by etag. The journal keeps those that Notewell wrote; these are the ones
 /// that a person changed in between.

@@ -34,7 +34,7 @@ const SLOW: usize = 8;
 /// Clients before the memory is measured for the first time, and the calls of each: enough to fill the
 /// caches, which are bounded, and some at once, for those that work side by side needs.
 const FIRST: usize = 8;
-const WARM: usize = 300;
+const WARM: usize = 1000;
 /// How long the server may take to give memory back: the last time that it does is after 30 seconds
 /// without a request.
 const REST: Duration = Duration::from_secs(45);
