@@ -1,13 +1,11 @@
 //! What each method of the protocol does. Everything of substance happens in `tools` and `app`.
 
+mod call;
 mod confirm;
 mod run;
 mod task_calls;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -17,18 +15,17 @@ use rmcp::{
 use serde_json::Value;
 
 use super::{
-    capabilities::{extensions, for_caller, is_modern, may_change, may_complete, opens_urls},
+    capabilities::{extensions, for_caller, is_modern, may_change, may_complete},
     elicit::Remembered,
     errors::{error_data, unreadable},
     link::{self, Hub, Link},
     notices::{self, Lists, Subscribed},
-    output::{answer, answered, refusal, tool},
-    payment::{self, Payer, Purse},
+    output::tool,
     prompts, resources, skills, tasks, views,
 };
 use crate::{
-    app::{App, page::Cursor, rights::Right, skills::has_skills},
-    domain::{Code, Error, Patience, Progress},
+    app::{App, page::Cursor, skills::has_skills},
+    domain::{Error, Patience, Progress},
     tools::{self, Listed, ShownPrices},
 };
 
@@ -185,63 +182,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let events = &self.hub.app.events;
-        if let Some(answer) = self.hub.extension.call_tool(&request, &context, events).await {
-            return answer;
-        }
-        if let Some(call) = self.hub.extension.task(&request) {
-            return self.call_extension_task(request, call, &context).await;
-        }
-        if tools::is_long(&request.name) && tasks::follows_tasks(&context) {
-            let link = self.link(&context);
-            self.hub.pace.take(&link, Instant::now()).map_err(error_data)?;
-            let arguments = request.arguments.map_or(Value::Null, Value::Object);
-            let name = request.name.into_owned();
-            return tasks::call(&self.hub, &link, name, arguments, &context.ct).await;
-        }
-        let link = self.link(&context);
-        if tools::is_task_only(&request.name) && link.rights.may(Right::Maintain) {
-            return Err(tasks::needs_tasks());
-        }
-        let purse = Purse::read(&context, &link).map_err(error_data)?;
-        if let Some(answer) = self.confirm(&request, &context, purse.is_full()).await? {
-            return Ok(answer);
-        }
-        let shown = self.shown(&link);
-        let name = request.name.into_owned();
-        let called = name.clone();
-        let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        if let Some(reading) = self.hub.remotes.reading(&link.rights, &name, &arguments) {
-            let read = self.run(&context, move |_, _, _, _| answered(reading.read())).await?;
-            return Ok(read.map_or_else(refusal, answer).into());
-        }
-        let question = self.hub.remotes.question(&link.rights, &name, &arguments);
-        let run = self.run(&context, move |app, link, progress, patience| {
-            let around = tools::Call { progress, patience, payment: purse.payment(&shown) };
-            answered(tools::call(app, &link.rights, &called, arguments, &around))
-        });
-        let elsewhere = async { Some(question?.ask().await) };
-        let (result, elsewhere) = tokio::join!(run, elsewhere);
-        let mut result = result?;
-        if let (Ok(output), Some(elsewhere)) = (&mut result, elsewhere) {
-            elsewhere.add_to(output);
-        }
-        Ok(match result {
-            Ok(output) if views::are_shown(&context) => answer(views::complete(&name, output)),
-            Ok(output) => answer(output),
-            Err(error) if error.code == Code::Payment => {
-                let payer = Payer {
-                    tool: &name,
-                    opens_urls: opens_urls(&context),
-                    state: request.request_state.as_deref(),
-                    responses: request.input_responses.as_ref(),
-                };
-                let app = &self.hub.app;
-                return Ok(payment::required(app, &self.hub.state_key, &payer, error));
-            }
-            Err(error) => refusal(error),
-        }
-        .into())
+        self.call(request, context).await
     }
 
     async fn get_task(
