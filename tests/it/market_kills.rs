@@ -133,12 +133,18 @@ fn rounds() -> u64 {
     std::env::var("NOTEWELL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
 
+/// Few kills hit a call while it holds credit, so rounds are added until one does.
 #[test]
 fn kills_lose_nothing_and_charge_nothing_twice() {
-    let Tally { calls, answered, abandoned } = kill_rounds(rounds());
-    println!(
-        "{} kills; {calls} calls, {answered} answered before the kill, {abandoned} cut while they held credit",
-        rounds()
-    );
-    assert!(abandoned > 0, "no kill hit a call that held credit");
+    for _ in 0..10 {
+        let Tally { calls, answered, abandoned } = kill_rounds(rounds());
+        println!(
+            "{} kills; {calls} calls, {answered} answered before the kill, {abandoned} cut while they held credit",
+            rounds()
+        );
+        if abandoned > 0 {
+            return;
+        }
+    }
+    panic!("no kill hit a call that held credit");
 }
