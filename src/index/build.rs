@@ -254,6 +254,23 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test's own file")]
+    fn a_new_writer_removes_segments_that_no_commit_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::default();
+        let index = Index::open(folder.path(), shelf.source(), None).unwrap();
+        shelf.put(page(1, "Tea", &["Green tea", "чай", "お茶"]));
+        assert_eq!(passages(&index, 1).len(), 3);
+        index.rest().unwrap();
+        let left = index.generation().path.join("f".repeat(32) + ".idx");
+        std::fs::write(&left, b"half a segment").unwrap();
+        shelf.put(page(2, "Tea", &["Black tea"]));
+        assert_eq!(passages(&index, 2).len(), 1);
+        assert!(!left.exists());
+        assert_eq!(passages(&index, 1).len(), 3);
+    }
+
+    #[test]
     fn an_item_that_cannot_be_read_keeps_its_passages() {
         let folder = tempfile::tempdir().unwrap();
         let shelf = Shelf::default();

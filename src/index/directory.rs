@@ -14,7 +14,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex},
     time::Duration,
 };
 
@@ -24,7 +24,7 @@ use tantivy::directory::{
     error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError},
 };
 
-use super::seal;
+use super::{seal, state::lock};
 
 const MARK: &str = "boot";
 /// Tantivy's file that names the segments of the last commit.
@@ -76,7 +76,7 @@ impl LazyDirectory {
     pub(super) fn flush(&self) -> io::Result<()> {
         self.write_listing()?;
         let pending = {
-            let mut unflushed = self.unflushed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut unflushed = lock(&self.unflushed);
             std::mem::take(&mut *unflushed)
         };
         if pending.is_empty() && !self.root.join(MARK).exists() {
@@ -125,7 +125,7 @@ impl LazyDirectory {
 
     /// Writes the list of tantivy's files, if it changed.
     fn write_listing(&self) -> io::Result<()> {
-        let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listing = lock(&self.listing);
         if let Some(content) = listing.as_ref() {
             self.replace_closed(Path::new(LISTING), content)?;
             *listing = None;
@@ -141,18 +141,18 @@ impl LazyDirectory {
 
     /// Takes the reason why the last write failed, if one did.
     pub(super) fn take_failure(&self) -> Option<io::ErrorKind> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.failure).take()
     }
 
     fn noting<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.kind());
+            *lock(&self.failure) = Some(error.kind());
         }
         result
     }
 
     fn remember(&self, path: &Path) {
-        self.unflushed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        lock(&self.unflushed).insert(path.to_owned());
     }
 }
 
@@ -220,7 +220,7 @@ impl Directory for LazyDirectory {
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
         self.files.delete(path)?;
-        self.unflushed.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+        lock(&self.unflushed).remove(path);
         Ok(())
     }
 
@@ -246,7 +246,7 @@ impl Directory for LazyDirectory {
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
         if path == Path::new(LISTING)
-            && let Some(content) = &*self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(content) = &*lock(&self.listing)
         {
             return Ok(content.clone());
         }
@@ -258,7 +258,7 @@ impl Directory for LazyDirectory {
         if path == Path::new(LISTING) {
             // Once for a commit, not for each of its files: what a killed writer did not list is
             // removed by the next one.
-            *self.listing.lock().unwrap_or_else(PoisonError::into_inner) = Some(content.to_vec());
+            *lock(&self.listing) = Some(content.to_vec());
             return Ok(());
         }
         if path == Path::new(META) {
