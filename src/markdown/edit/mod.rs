@@ -131,6 +131,7 @@ impl Target<'_> {
             0 if self.brings_frontmatter(with) => lines::after_mark(self.text),
             0 => region.start,
             level if lines::starts_with_heading(with, level) => region.start,
+            _ if self.brings_heading(with) => region.start,
             _ => self.below_heading(),
         };
         let old = &self.text[start..region.end];
@@ -150,6 +151,16 @@ impl Target<'_> {
         let last = region.end == self.text.len();
         let trail = if last && (bare || !old.is_empty()) { "" } else { ending };
         Splices::one(start..start, format!("{lead}{new}{trail}"))
+    }
+
+    /// Whether a new text starts with the heading of the section. On its own that may read as
+    /// something else: as a list, for example, which could not interrupt the paragraph before it.
+    fn brings_heading(&self, with: &str) -> bool {
+        let heading = lines::trimmed(&self.text[self.region().start..self.below_heading()]);
+        let with = lines::trimmed(with);
+        let last = heading.matches('\n').count();
+        let end = with.match_indices('\n').nth(last).map_or(with.len(), |(at, _)| at);
+        !heading.is_empty() && lines::same(heading, &with[..end])
     }
 
     /// Whether a new text for the note starts with its frontmatter. A body may start like frontmatter

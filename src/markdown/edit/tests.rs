@@ -54,6 +54,17 @@ fn a_body_that_starts_like_frontmatter_is_a_body() {
 }
 
 #[test]
+fn a_section_starts_with_its_own_heading_though_that_reads_as_a_list_elsewhere() {
+    let text = "[a]: /x\n0) y\n---\nbody\n\n## Next\n";
+    let ok = |new: &str| edit(text, &["0) y"], Edit::Replace(new)).unwrap();
+    assert_eq!(ok("0) y\n---\nbody\n"), text);
+    assert_eq!(ok("0) y\n---\nnew\n"), text.replace("body", "new"));
+    assert_eq!(ok("0) y\r\n---\r\nbody\r\n"), text);
+    // A list that is not the heading is content.
+    assert_eq!(ok("0) z\n"), text.replace("body", "0) z"));
+}
+
+#[test]
 fn a_section_may_start_with_a_byte_order_mark() {
     let text = "a\n\n\u{feff}\nB\n===\nb\n";
     let note = Note::parse(text, "t");
