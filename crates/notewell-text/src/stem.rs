@@ -114,6 +114,8 @@ impl Stems {
         word: &'a str,
     ) -> Stemmed<'a> {
         let stem = Stemmer::new(algorithm).stem(word);
+        // Greek `εστε` is all ending.
+        let stem = if stem.is_empty() { word.into() } else { stem };
         let keys = forms::keys(lang, word, &stem);
         let (len, total) = (word.len(), word.len() + stem.len());
         if total > ROOM {
@@ -190,6 +192,14 @@ mod tests {
             assert_eq!(stems.look_up(Lang::English, "mouse").keys, "");
             assert_eq!(stems.look_up(Lang::German, "mice").keys, "");
             assert_eq!(stems.look_up(Lang::Russian, "дня").keys, "ден");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_all_ending_is_its_own_stem() {
+        let mut stems = Stems::new();
+        for _ in 0..2 {
+            assert_eq!(stems.look_up(Lang::Greek, "εστε").stem, "εστε");
         }
     }
 
