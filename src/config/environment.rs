@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Embed, Llm, Remote, Stripe};
-use crate::domain::{Error, Result, error::Doing};
+use crate::domain::{Result, error::Doing};
 
 /// The key of the embedding provider: the environment, else the file.
 pub fn embed_key(embed: &Embed) -> Result<Option<String>> {
@@ -54,6 +54,9 @@ fn key_file(file: &Path) -> Result<Option<String>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+
+        use crate::domain::Error;
+
         let mode = std::fs::metadata(file)
             .doing(format_args!("read the key file `{}`", file.display()))?
             .permissions()

@@ -4,7 +4,7 @@
 
 use std::{
     io::Read,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -50,10 +50,8 @@ impl Ran {
 
 /// Runs a program to its end. Fails only if the program cannot be started or everything is stopping.
 pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
-    use std::os::unix::process::{CommandExt, ExitStatusExt};
     let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
-        .process_group(0)
+    let mut child = in_own_group(command)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -69,15 +67,12 @@ pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
         match child.try_wait() {
             Ok(Some(status)) => {
                 // What it left behind in its group ends with it.
-                kill_group(child.id());
-                break match (status.code(), status.signal()) {
-                    (Some(code), _) => End::Exited(code),
-                    _ => End::Killed,
-                };
+                kill_group(&mut child);
+                break status.code().map_or(End::Killed, End::Exited);
             }
             Ok(None) => {}
             Err(error) => {
-                kill_group(child.id());
+                kill_group(&mut child);
                 return Err(Error::internal(format!("lost sight of `{name}`: {error}")));
             }
         }
@@ -89,7 +84,7 @@ pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
             (bounds.watch)(child.id())
         };
         if let Some(why) = why {
-            kill_group(child.id());
+            kill_group(&mut child);
             drop(child.wait());
             break End::Stopped(why);
         }
@@ -122,8 +117,21 @@ fn drain(mut pipe: impl Read + Send + 'static, most: usize) -> JoinHandle<Vec<u8
     })
 }
 
-fn kill_group(leader: u32) {
-    let Ok(leader) = i32::try_from(leader) else { return };
+#[cfg(unix)]
+fn in_own_group(command: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0)
+}
+
+/// Windows has no process groups: only the program itself is killed.
+#[cfg(not(unix))]
+fn in_own_group(command: &mut Command) -> &mut Command {
+    command
+}
+
+#[cfg(unix)]
+fn kill_group(leader: &mut Child) {
+    let Ok(leader) = i32::try_from(leader.id()) else { return };
     // SAFETY: a plain system call without pointers. The group is the one that `process_group(0)`
     // made for this child, which is not waited for until after this call or was just reaped.
     unsafe {
@@ -131,7 +139,13 @@ fn kill_group(leader: u32) {
     }
 }
 
-#[cfg(test)]
+#[cfg(not(unix))]
+fn kill_group(leader: &mut Child) {
+    // It may have ended by itself.
+    drop(leader.kill());
+}
+
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -87,9 +87,15 @@ pub fn available() -> std::result::Result<(), String> {
 
 /// Whether this process is root. Root changes to an account of its own inside the sandbox; anybody
 /// else gets a user namespace.
+#[cfg(unix)]
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
 }
 
 /// Bubblewrap with the filter, the namespaces and the read-only system.

@@ -212,7 +212,6 @@ impl Tree {
         metadata: &std::fs::Metadata,
         kept: &mut usize,
     ) -> Result<()> {
-        use std::os::unix::fs::PermissionsExt;
         let size = metadata.len();
         let most = if size > MAX_WHOLE_FILE { HEAD } else { MAX_WHOLE_FILE };
         let mut bytes = Vec::new();
@@ -231,7 +230,7 @@ impl Tree {
             self.cut.push(path.clone());
         }
         self.bytes += size;
-        let executable = metadata.permissions().mode() & 0o111 != 0;
+        let executable = is_executable(metadata);
         self.files.push(File { path, size, executable, magic, text });
         Ok(())
     }
@@ -250,6 +249,18 @@ impl Tree {
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a File> {
         self.own().filter(move |file| file.name() == name)
     }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+/// Only Unix marks programs.
+#[cfg(not(unix))]
+fn is_executable(_metadata: &std::fs::Metadata) -> bool {
+    false
 }
 
 /// The text of a file, or None for a binary one. A cut inside a character is mended.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Error, Result, error::Doing};
+#[cfg(unix)]
+use crate::domain::error::Doing;
+use crate::domain::{Error, Result};
 
 /// Makes the data directory, and closes it and what lies directly in it to other users, as far as
 /// they are ours. New files are private from here on.
@@ -50,12 +52,14 @@ pub fn open_to_others(data: &Path) -> Result<Vec<PathBuf>> {
     Ok(open)
 }
 
+/// Nothing: on Windows a folder of the user is the user's alone.
 #[cfg(not(unix))]
 pub fn open_to_others(_data: &Path) -> Result<Vec<PathBuf>> {
     Ok(Vec::new())
 }
 
 /// How the names of files and folders start that Notewell makes in a data directory.
+#[cfg(unix)]
 const MADE_HERE: &[&str] =
     &["notewell.db", "cards.db", "completions.json", "prompts", "index", "oss"];
 

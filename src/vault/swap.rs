@@ -9,7 +9,7 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use tempfile::TempPath;
@@ -145,7 +145,7 @@ pub fn is_abandoned(path: &Path) -> bool {
     let touched = {
         use std::os::unix::fs::MetadataExt;
         let seconds = u64::try_from(metadata.ctime()).unwrap_or_default();
-        Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+        Some(std::time::UNIX_EPOCH + Duration::from_secs(seconds))
     };
     #[cfg(not(unix))]
     let touched = metadata.created().ok();
@@ -379,7 +379,7 @@ mod tests {
         put(&folder.path().join(".notewell-70-x.tmp"), "");
         let staged = folder.path().join(".notewell-7-x.tmp");
         assert!(!is_abandoned(&staged), "it was just written");
-        fs::File::open(&staged).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        fs::File::open(&staged).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
         assert!(!is_abandoned(&staged), "the time of its content does not count");
         remove_staged([file], 7);
         assert!(!is_abandoned(&staged), "it is gone");
