@@ -145,7 +145,8 @@ fn kill_group(leader: &mut Child) {
     drop(leader.kill());
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 
