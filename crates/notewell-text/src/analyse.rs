@@ -207,6 +207,10 @@ impl<F: FnMut(Token<'_>)> Scan<'_, '_, F> {
         range: Range<usize>,
         kind: Kind,
     ) {
+        // Letters that are nothing but a mark fold to nothing, such as a Greek iota below no vowel.
+        if bare.is_empty() {
+            return;
+        }
         let stemmable =
             bare.len() > 2 && !bare.bytes().any(|b| b.is_ascii_digit() || b == b'.' || b == b'-');
         match stem::base_lang(script) {

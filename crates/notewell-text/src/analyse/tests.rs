@@ -270,3 +270,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_part_that_is_only_a_mark_is_no_term() {
+    let mut analyser = Analyser::new();
+    for mode in [Mode::Index, Mode::Query, Mode::Phrase] {
+        let terms = analyser.terms("\u{37a}\u{376}αβγ", Some(Lang::Greek), mode);
+        assert!(!terms.is_empty(), "{mode:?}");
+        assert!(terms.iter().all(|term| !term.term.is_empty()), "{mode:?}: {terms:?}");
+    }
+}
