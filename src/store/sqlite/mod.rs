@@ -243,6 +243,21 @@ mod tests {
     }
 
     #[test]
+    fn a_kept_statement_is_compiled_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = Sqlite::open(&dir.path().join("notewell.db")).unwrap();
+        let join = "SELECT c.data FROM hosted_files f JOIN hosted_contents c ON c.file = f.id
+                    WHERE f.vault = ?1 AND f.path = ?2";
+        let again = database.read(|db| {
+            for path in ["a.md", "b.md", "c.md"] {
+                assert!(!db.prepare_cached(join)?.exists(["notes", path])?);
+            }
+            Ok(db.prepare_cached(join)?.get_status(rusqlite::StatementStatus::RePrepare))
+        });
+        assert_eq!(again.unwrap(), 0);
+    }
+
+    #[test]
     fn a_database_at_rest_keeps_no_readers() {
         let dir = tempfile::tempdir().unwrap();
         let database = Sqlite::open(&dir.path().join("notewell.db")).unwrap().with_readers(4);

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
 use super::{DATABASE, MIGRATIONS, fault, version};
 use crate::domain::{Error, Result, error::Doing};
@@ -67,8 +67,17 @@ fn try_connect(path: &Path) -> rusqlite::Result<Connection> {
     // FULL: a commit is on the disk when it is acknowledged, also after a power cut.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_statements(&connection)?;
     Ok(connection)
+}
+
+/// Keeps prepared statements, each with one plan for every value.
+///
+/// Without that guarantee SQLite compiles a kept statement again whenever a parameter that the plan
+/// could depend on gets a value: nearly every join, at every use.
+pub(super) fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Brings the schema up to date. A newer version's file is refused before anything is written.

@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
-use super::{DATABASE, fail, fault, layout};
+use super::{super::opening, DATABASE, fail, fault, layout};
 use crate::domain::{Error, Result, error::Doing};
 
 /// Where the database is, and how it is opened.
@@ -97,7 +97,7 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection> 
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(wait)?;
-        connection.set_prepared_statement_cache_capacity(64);
+        opening::keep_statements(&connection)?;
         // Reading the schema tells a database from another file.
         connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
         Ok(connection)
