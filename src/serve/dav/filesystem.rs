@@ -20,6 +20,7 @@ use dav_server::{
     },
 };
 use futures::stream;
+use tokio::sync::OnceCell;
 
 use super::{
     file::{Metadata, OpenFile},
@@ -51,6 +52,8 @@ pub struct VaultFiles {
     /// What was first seen at each path: what the request's conditions were checked against.
     pub seen: Arc<Mutex<HashMap<VaultPath, Expected>>>,
     pub listed: Arc<AtomicUsize>,
+    /// Whether any file of the vault has properties. The crate asks for each file of a listing.
+    pub has_properties: Arc<OnceCell<bool>>,
     /// Where a COPY or MOVE puts things.
     pub destination: Option<VaultPath>,
     /// The crate asked to delete the file at the destination before something takes its place.
@@ -313,7 +316,9 @@ impl DavFileSystem for VaultFiles {
             if !is_inside || self.method.as_str() == "PROPPATCH" {
                 return is_inside;
             }
-            self.run(|vault| vault.has_properties()).await.unwrap_or(false)
+            // A store that does not answer refuses the properties themselves, with its reason.
+            let look = || async { self.run(|vault| vault.has_properties()).await.unwrap_or(true) };
+            *self.has_properties.get_or_init(look).await
         })
     }
 

@@ -97,6 +97,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         mtime_ns: mtime_ns(&parts.headers),
         seen: Arc::default(),
         listed: Arc::default(),
+        has_properties: Arc::default(),
         destination: destination(&parts.method, &parts.headers, decoded),
         is_replacing: Arc::default(),
         outcome: outcome.clone(),
