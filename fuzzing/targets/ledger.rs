@@ -19,9 +19,9 @@ use notewell::{
 use super::folder;
 
 /// Executions until the books start again: they only grow.
-const MAX_EXECUTIONS: i64 = 2_000;
-/// Executions between two proofs of all books.
-const PROOF: i64 = 50;
+const MAX_EXECUTIONS: i64 = 1_000;
+/// Executions between two proofs of all books. A proof reads everything that was booked.
+const PROOF: i64 = 200;
 /// Operations of one input.
 const MAX_OPERATIONS: usize = 8;
 const USERS: usize = 2;
