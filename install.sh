@@ -11,6 +11,8 @@
 # complete or not there: on an error the program of before stays. NOTEWELL_REPOSITORY names another
 # place for releases. Runs with dash, busybox, bash and zsh; downloads with curl or wget.
 set -eu
+# zsh would stop at a pattern that no file fits.
+[ -z "${ZSH_VERSION:-}" ] || emulate sh
 
 repository=${NOTEWELL_REPOSITORY:-https://code.example.org/notewell/notewell}
 prefix=
@@ -69,18 +71,18 @@ list=$prefix/lib/notewell/installed
 
 # Removes the files of a list, and the folders of our own that are empty then.
 remove_listed() {
-    while IFS= read -r path; do
-        case $path in
-        '' | /* | *..*) fail "\`$list\` names \`$path\`, which install.sh did not write; nothing more was removed" ;;
+    while IFS= read -r entry; do
+        case $entry in
+        '' | /* | *..*) fail "\`$list\` names \`$entry\`, which install.sh did not write; nothing more was removed" ;;
         esac
-        rm -f "$prefix/$path"
+        rm -f "$prefix/$entry"
     done <"$1"
 }
 
 if [ -n "$uninstall" ]; then
     [ -f "$list" ] || fail "nothing to remove: there is no \`$list\`; if Notewell was installed elsewhere, name that place with \`--prefix DIR\`"
-    unit=${XDG_CONFIG_HOME:-$HOME/.config}/systemd/user/notewell.service
-    agent=$HOME/Library/LaunchAgents/org.notewell.serve.plist
+    unit=${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/notewell.service
+    agent=${HOME:-}/Library/LaunchAgents/org.notewell.serve.plist
     for file in "$unit" "$agent"; do
         if [ -f "$file" ] && grep -qF "$program" "$file"; then
             fail "the service in \`$file\` runs this program; run \`$program service uninstall\` first"
@@ -140,8 +142,13 @@ else
     '') base=$repository/releases/latest/download ;;
     *) base=$repository/releases/download/v$version ;;
     esac
+    # No redirect leads from https to http.
+    case $base in
+    https:*) protocols='=https' ;;
+    *) protocols='=https,http' ;;
+    esac
     if command -v curl >/dev/null 2>&1; then
-        fetch() { curl -fsSL --retry 2 --proto '=https,http' -o "$2" "$1"; }
+        fetch() { curl -fsSL --retry 2 --proto "$protocols" -o "$2" "$1"; }
     elif command -v wget >/dev/null 2>&1; then
         fetch() { wget -q -O "$2" "$1"; }
     else
@@ -209,7 +216,9 @@ if [ -e "$program" ] && ! { [ -f "$list" ] && grep -qFx bin/notewell "$list"; };
 fi
 
 # The list names old and new files until both are settled, so that --uninstall always finds all.
+before=
 if [ -f "$list" ]; then
+    before=$("$program" --version 2>/dev/null) || before='an earlier program'
     sort -u "$list" "$staged/list" >"$staged/all"
 else
     cp "$staged/list" "$staged/all"
@@ -220,8 +229,8 @@ place() {
 }
 # The program comes last: whoever starts it has its pages too.
 grep -vFx bin/notewell "$staged/list" >"$staged/rest" || :
-while IFS= read -r path; do
-    place "$path" || fail "could not write \`$prefix/$path\`; the program of before is still there. Run install.sh again"
+while IFS= read -r entry; do
+    place "$entry" || fail "could not write \`$prefix/$entry\`; the program of before is still there. Run install.sh again"
 done <"$staged/rest"
 place bin/notewell || fail "could not write \`$program\`. Run install.sh again"
 # What an earlier version had and this one has not.
@@ -229,7 +238,7 @@ grep -vFxf "$staged/list" "$list" >"$staged/gone" || :
 remove_listed "$staged/gone"
 mv -f "$staged/list" "$list"
 
-say "Installed $installed in $prefix."
+say "Installed $installed in $prefix${before:+, in place of $before}."
 resolved=$(command -v notewell 2>/dev/null || :)
 case :${PATH:-}: in
 *:"$prefix/bin":*)
@@ -241,9 +250,24 @@ case :${PATH:-}: in
     ;;
 *)
     command=$program
-    say "$prefix/bin is not in PATH. Add this line to ~/.profile, and open a new shell:"
+    # zsh, which macOS starts, does not read the file of the other shells.
+    case ${SHELL:-} in
+    */zsh) profile='~/.zprofile' ;;
+    *) profile='~/.profile' ;;
+    esac
+    say "$prefix/bin is not in PATH. Add this line to $profile, and open a new shell:"
     say "  export PATH=\"$prefix/bin:\$PATH\""
     ;;
 esac
-say "Next:"
-say "  $command init"
+if [ -n "$before" ]; then
+    say "What runs goes on with the program of before: restart the clients that use it, and the service with:"
+    case $system in
+    Darwin) say "  launchctl kickstart -k gui/$(id -u)/org.notewell.serve" ;;
+    *) say "  systemctl --user restart notewell" ;;
+    esac
+    say "Next:"
+    say "  $command self check"
+else
+    say "Next:"
+    say "  $command init"
+fi

@@ -10,7 +10,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::support::put;
+use crate::support::{DATA, put};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/install.sh");
 
@@ -164,14 +164,15 @@ fn a_release_is_installed_set_up_and_searched_without_rust() {
     assert_eq!(code, 0, "{out}");
     let left = person.files();
     assert!(!left.iter().any(|file| file.contains("bin/") || file.contains("man/")), "{left:?}");
-    for kept in ["notes/Roses.md", ".local/share/notewell/notewell.db"] {
+    for kept in ["notes/Roses.md", &format!("{DATA}/notewell/notewell.db")] {
         assert!(left.iter().any(|file| file == kept), "{kept}: {left:?}");
     }
 }
 
 #[test]
 fn every_shell_installs_the_same_files_and_removes_them_again() {
-    let shells: [&[&str]; 4] = [&["dash"], &["busybox", "sh"], &["bash"], &["bash", "--posix"]];
+    let shells: [&[&str]; 5] =
+        [&["dash"], &["busybox", "sh"], &["bash"], &["bash", "--posix"], &["zsh"]];
     let mut installed: Option<Vec<String>> = None;
     for shell in shells {
         if Command::new(shell[0]).arg("-c").arg(":").output().is_err() {
@@ -203,6 +204,9 @@ fn an_update_replaces_the_program_and_takes_away_what_is_no_longer_in_it() {
     person.pack_small("0.2.0", &["notewell.1"]);
     let (code, out) = person.install();
     assert!(code == 0 && out.contains("Installed notewell 0.2.0"), "{out}");
+    // What is replaced is named, and what runs has to be started again.
+    assert!(out.contains("in place of notewell 0.1.0"), "{out}");
+    assert!(out.contains("restart") && out.trim().ends_with("notewell self check"), "{out}");
     let files = person.files();
     assert!(!files.iter().any(|file| file.contains("notewell-old")), "{files:?}");
     assert!(files.contains(&".local/share/man/man1/notewell.1".to_owned()), "{files:?}");
@@ -262,4 +266,10 @@ fn what_is_missing_or_foreign_is_named() {
     let (code, out) =
         person.run(&["sh"], &["--from", release, "--prefix", prefix.to_str().unwrap()]);
     assert!(code == 0 && prefix.join("bin/notewell").is_file(), "{out}");
+    // Whoever named a prefix needs no home.
+    let mut command = Command::new("sh");
+    command.arg(SCRIPT).arg("--uninstall").arg("--prefix").arg(&prefix);
+    command.env_clear().env("PATH", "/usr/bin:/bin");
+    let (code, out) = printed(&command.output().unwrap());
+    assert!(code == 0 && !prefix.join("bin/notewell").exists(), "{out}");
 }

@@ -15,7 +15,8 @@ pub(super) fn programs(own: Option<&Path>, findings: &mut Vec<Finding>) -> Vec<P
         findings.push(Finding::note(
             "there is no `notewell` in PATH, so a shell does not find it by its name",
             own.as_deref().and_then(Path::parent).map_or_else(String::new, |folder| {
-                format!("add `{}` to PATH in ~/.profile", folder.display())
+                let file = if cfg!(target_os = "macos") { "~/.zprofile" } else { "~/.profile" };
+                format!("add `{}` to PATH in {file}", folder.display())
             }),
         ));
         return found;
