@@ -2,7 +2,7 @@
 
     image.py WORK OUT TARGET...
 
-`skopeo copy oci-archive:FILE docker://…` publishes it, `podman load` and `docker load` read it."""
+`skopeo copy oci-archive:FILE docker://…` publishes it, `podman load` reads it."""
 
 import json
 import sys
@@ -109,7 +109,11 @@ def main():
         "manifests": manifests,
         "annotations": labels(),
     }
-    name = {"org.opencontainers.image.ref.name": setting("VERSION")}
+    name = {
+        "org.opencontainers.image.ref.name": setting("VERSION"),
+        # What `podman load` calls it: without a name it would be the version alone.
+        "io.containerd.image.name": f"localhost/notewell:{setting('VERSION')}",
+    }
     top = {"schemaVersion": 2, "manifests": [store(index, "index.v1+json", annotations=name)]}
     blobs["index.json"] = (json.dumps(top, sort_keys=True).encode(), 0o644)
     blobs["oci-layout"] = (b'{"imageLayoutVersion":"1.0.0"}', 0o644)

@@ -74,6 +74,39 @@ fn names_of_a_release_follow_from_one_address() {
     );
 }
 
+/// A tag is no release before its version, its day, its fixture and its address are there.
+#[test]
+fn a_tag_without_its_parts_is_refused() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copy = tempfile::tempdir().unwrap();
+    let at = |name: &str| copy.path().join(name);
+    fs::create_dir(at("release")).unwrap();
+    for name in ["Cargo.toml", "release/settings", "release/tag"] {
+        fs::copy(root.join(name), at(name)).unwrap();
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let refused = |tag: &str, address: &str| {
+        let mut command = Command::new("bash");
+        command.arg(at("release/tag")).arg(tag).env("NOTEWELL_REPOSITORY", address);
+        let output = command.output().unwrap();
+        (!output.status.success()).then(|| String::from_utf8(output.stderr).unwrap())
+    };
+    let tag = format!("v{version}");
+    let address = env!("CARGO_PKG_REPOSITORY");
+    put(&at("CHANGELOG.md"), format!("## {version} (unreleased)\n"));
+    for (tag, why) in [("v9.9.9", "Cargo.toml has version"), (&tag, "has no section")] {
+        let error = refused(tag, address).unwrap();
+        assert!(error.contains(why), "{error}");
+    }
+    put(&at("CHANGELOG.md"), format!("## {version} (2026-11-18)\n"));
+    let error = refused(&tag, address).unwrap();
+    assert!(error.contains("make-data-fixture"), "{error}");
+    fs::create_dir_all(at("tests/fixtures/data").join(&tag)).unwrap();
+    let error = refused(&tag, "https://github.com/mira/notewell").unwrap();
+    assert!(error.contains("https://github.com/mira/notewell"), "{error}");
+    assert_eq!(refused(&tag, address), None);
+}
+
 /// `cargo binstall`, the formula and install.sh look for the same file.
 #[test]
 fn binstall_looks_for_the_tarball() {

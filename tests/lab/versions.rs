@@ -18,7 +18,7 @@ use crate::{
 fn share(make: fn(&Bench) -> Path) {
     let other = std::env::var_os("NOTEWELL_LAB_OTHER").filter(|path| !path.is_empty());
     let Some(other) = other.map(PathBuf::from) else {
-        println!("skipped: NOTEWELL_LAB_OTHER names no other version");
+        println!("\nskip two versions at once: NOTEWELL_LAB_OTHER names no other program");
         return;
     };
     let Some(bench) = Bench::new() else { return };

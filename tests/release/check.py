@@ -221,6 +221,10 @@ def image_is_whole_and_serves(folder):
         return path
 
     top = json.loads((folder / "index.json").read_text())
+    version = json.loads((RELEASE / "server.json").read_text())["version"]
+    # The name that docs/release.md runs.
+    name = top["manifests"][0]["annotations"]["io.containerd.image.name"]
+    assert name == f"localhost/notewell:{version}", name
     index = json.loads(blob(top["manifests"][0]).read_text())
     [entry] = [m for m in index["manifests"] if m["platform"]["architecture"] == DEBIAN]
     manifest = json.loads(blob(entry).read_text())
