@@ -113,6 +113,12 @@ pub fn library_environment() -> Vec<(&'static str, PathBuf)> {
         .collect()
 }
 
+/// Whether the environment says where the library lives. It may hold a password, so it is not written
+/// into files: what starts with an environment of its own does not see it.
+pub fn store_is_from_environment() -> bool {
+    env_text("NOTEWELL_STORE_URL").is_some()
+}
+
 /// Whether a terminal gets colour: `NO_COLOR` and `TERM=dumb` turn it off.
 pub fn wants_colour() -> bool {
     env_text("NO_COLOR").is_none() && env_text("TERM").is_none_or(|term| term != "dumb")

@@ -12,8 +12,8 @@ mod web;
 
 pub use environment::{
     default_file, editor, embed_key, expand_home, has_display, home, library_environment, llm_key,
-    named_file, push_token, remote_token, search_path, settings_folder, stripe_key,
-    stripe_webhook_secret, wants_colour,
+    named_file, push_token, remote_token, search_path, settings_folder, store_is_from_environment,
+    stripe_key, stripe_webhook_secret, wants_colour,
 };
 pub use hosted::Hosted;
 pub use listen::listen_address;

@@ -2,10 +2,10 @@
 
 use std::process::Stdio;
 
-use crate::support::{Account, notewell, put};
+use crate::support::{Account, SETTINGS, notewell, put};
 
 fn config(account: &Account) -> String {
-    let file = account.path().join(".config/notewell/notewell.toml");
+    let file = account.path().join(SETTINGS).join("notewell/notewell.toml");
     std::fs::read_to_string(file).unwrap()
 }
 
@@ -43,12 +43,12 @@ fn init_finds_obsidian_s_vaults() {
     account.note("deep/a/b/c/d/e/Far.md", "# Far\n\nAway.\n");
     let far = account.path().join("deep/a/b/c/d/e");
     let list = serde_json::json!({ "vaults": { "1f": { "path": far, "ts": 1 }, "2e": { "path": "/gone" } } });
-    account.note(".config/obsidian/obsidian.json", &list.to_string());
+    account.note(&format!("{SETTINGS}/obsidian/obsidian.json"), &list.to_string());
     // Without a terminal and without flags it says what it needs, and does nothing.
     let (status, _, err) = account.run(&["init"]);
     assert_eq!(status, 2);
     assert!(err.contains("--yes") && err.contains("Documents/Work"), "{err}");
-    assert!(!account.path().join(".config/notewell").exists());
+    assert!(!account.path().join(SETTINGS).join("notewell").exists());
     let (status, out, err) = account.run(&["init", "--yes"]);
     assert_eq!(status, 0, "{err}");
     let config = config(&account);
@@ -94,7 +94,7 @@ fn init_asks_on_a_terminal() {
     let output = child.wait_with_output().unwrap();
     let out = String::from_utf8_lossy(&output.stdout);
     assert!(out.contains("These vaults were found") && out.contains("from 1 to 2"), "{out}");
-    let config = home.dir.path().join(".config/notewell/notewell.toml");
+    let config = home.dir.path().join(SETTINGS).join("notewell/notewell.toml");
     let config = std::fs::read_to_string(config).unwrap();
     assert!(config.contains("/Two\"") && !config.contains("/One\""), "{config}\n{out}");
 }

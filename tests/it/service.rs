@@ -2,12 +2,21 @@
 
 use std::process::Command;
 
-use crate::support::{Account, put};
+use crate::support::{Account, SETTINGS, notewell, only_sqlite, put};
 
-const UNIT: &str = ".config/systemd/user/notewell.service";
+/// Why a test of units is skipped where the environment names a server.
+const WHY: &str = "a unit does not see NOTEWELL_STORE_URL";
+
+/// Where systemd looks for the unit.
+fn unit_file() -> String {
+    format!("{SETTINGS}/systemd/user/notewell.service")
+}
 
 #[test]
 fn a_printed_unit_runs_the_server_on_this_library() {
+    if only_sqlite(WHY) {
+        return;
+    }
     let account = Account::new();
     let data = account.path().join("my data 100%");
     let arguments = ["service", "install", "--print", "--for", "systemd", "--data"];
@@ -19,7 +28,7 @@ fn a_printed_unit_runs_the_server_on_this_library() {
     for setting in ["NoNewPrivileges=yes", "Restart=on-failure", "UMask=0077"] {
         assert!(unit.contains(setting), "{unit}");
     }
-    assert!(!account.path().join(UNIT).exists());
+    assert!(!account.path().join(unit_file()).exists());
 
     // The supervisor's own reading of it, where there is one.
     let file = account.path().join("notewell.service");
@@ -34,6 +43,9 @@ fn a_printed_unit_runs_the_server_on_this_library() {
 
 #[test]
 fn a_unit_is_installed_replaced_and_removed() {
+    if only_sqlite(WHY) {
+        return;
+    }
     let account = Account::new();
     let install = |port: &str| {
         account.run(&["service", "install", "--no-start", "--for", "systemd", "--listen", port])
@@ -41,7 +53,7 @@ fn a_unit_is_installed_replaced_and_removed() {
     let (code, out, err) = install("8801");
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("systemctl --user enable --now notewell"), "{out}");
-    let file = account.path().join(UNIT);
+    let file = account.path().join(unit_file());
     assert!(std::fs::read_to_string(&file).unwrap().contains("127.0.0.1:8801"));
     assert_eq!(install("8802").0, 0);
     assert!(std::fs::read_to_string(&file).unwrap().contains("127.0.0.1:8802"));
@@ -59,8 +71,11 @@ fn a_unit_is_installed_replaced_and_removed() {
 
 #[test]
 fn a_unit_that_somebody_else_wrote_stays() {
+    if only_sqlite(WHY) {
+        return;
+    }
     let account = Account::new();
-    account.note(UNIT, "[Service]\nExecStart=/usr/bin/true\n");
+    account.note(&unit_file(), "[Service]\nExecStart=/usr/bin/true\n");
     for action in [
         &["service", "install", "--no-start", "--for", "systemd"][..],
         &["service", "uninstall", "--for", "systemd"],
@@ -68,12 +83,15 @@ fn a_unit_that_somebody_else_wrote_stays() {
         let (code, _, err) = account.run(action);
         assert!(code == 2 && err.contains("left alone"), "{err}");
     }
-    let text = std::fs::read_to_string(account.path().join(UNIT)).unwrap();
+    let text = std::fs::read_to_string(account.path().join(unit_file())).unwrap();
     assert!(text.contains("/usr/bin/true"));
 }
 
 #[test]
 fn a_property_list_is_well_formed_and_names_the_same_command() {
+    if only_sqlite(WHY) {
+        return;
+    }
     let account = Account::new();
     let data = account.path().join("a & b <c>");
     let (code, list, err) = account.run(&[
@@ -118,5 +136,21 @@ fn a_mistake_in_the_settings_is_found_before_anything_is_written() {
         "bad.toml",
     ]);
     assert_eq!(code, 2, "{err}");
-    assert!(!account.path().join(UNIT).exists());
+    assert!(!account.path().join(unit_file()).exists());
+}
+
+/// What the unit cannot see would be another library, without a word.
+#[test]
+fn a_store_of_the_environment_is_no_service() {
+    let account = Account::new();
+    let output = notewell()
+        .args(["service", "install", "--no-start", "--for", "systemd"])
+        .env("HOME", account.path())
+        .env("NOTEWELL_STORE_URL", "postgres://ann@127.0.0.1:1/notes")
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && err.contains("`[store] url`"), "{err}");
+    assert!(!account.path().join(unit_file()).exists());
 }

@@ -109,6 +109,13 @@ pub fn only_sqlite(reason: &str) -> bool {
     skipped
 }
 
+/// The folder of settings in a home.
+pub const SETTINGS: &str =
+    if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+/// The folder of data in a home.
+pub const DATA: &str =
+    if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+
 /// A data directory and a vault, gone with the last one that uses them.
 pub struct Home {
     pub dir: Arc<tempfile::TempDir>,

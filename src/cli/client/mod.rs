@@ -57,6 +57,11 @@ impl Client {
             return Ok(());
         }
         let server = self.name.entry(&Launch::new("mcp", common)?);
+        if config::store_is_from_environment() {
+            out::note(
+                "The client does not see NOTEWELL_STORE_URL, and would start another library: put the address into `[store] url` of the config.",
+            );
+        }
         if self.write {
             let edited = file::set(file, *format, keys, &server)?;
             report(&place, &edited, "is set up in", "was set up already in");

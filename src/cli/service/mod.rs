@@ -4,7 +4,7 @@ mod launchd;
 mod supervisor;
 mod systemd;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -16,6 +16,8 @@ use crate::{
     vault,
 };
 
+/// Seconds beyond `[server] drain_seconds` in which a server has ended, or is killed.
+const END: u64 = 15;
 /// The text by which a file of ours is known.
 const MARK: &str = "Written by `notewell service install`";
 
@@ -134,6 +136,11 @@ impl Install {
         let kind = self.which.kind()?;
         // A mistake in the settings is found now, not in a log.
         let config = common.config()?;
+        if config::store_is_from_environment() {
+            return Err(Error::invalid_request(
+                "the service would not see NOTEWELL_STORE_URL, and would serve another library; put the address into `[store] url` of the config. Nothing was written",
+            ));
+        }
         let mut launch = Launch::new("serve", common)?;
         if let Some(address) = self.listen {
             launch.arguments.extend(["--listen".to_owned(), address.to_string()]);
@@ -161,7 +168,7 @@ impl Install {
             out::say(format_args!("To start it: {}", supervisor.by_hand()));
             return Ok(());
         }
-        supervisor.start()?;
+        supervisor.start(Duration::from_secs(seconds + END))?;
         out::say(
             "Notewell runs, and starts again when you log in. `notewell service status` says how it is.",
         );

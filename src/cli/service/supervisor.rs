@@ -3,10 +3,15 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{Kind, launchd, systemd};
 use crate::domain::{Error, Result};
+
+/// How often launchd is asked whether the server of before has ended.
+const LOOK: Duration = Duration::from_millis(250);
 
 pub struct Supervisor {
     kind: Kind,
@@ -31,8 +36,8 @@ impl Supervisor {
         })
     }
 
-    /// Reads the unit, enables it, and starts it anew.
-    pub fn start(&self) -> Result<()> {
+    /// Reads the unit, enables it, and starts it anew. A server that runs gets `patience` to end.
+    pub fn start(&self, patience: Duration) -> Result<()> {
         let steps: Vec<(&str, Vec<String>)> = match self.kind {
             Kind::Systemd => vec![
                 ("systemctl", words(&["--user", "daemon-reload"])),
@@ -40,8 +45,7 @@ impl Supervisor {
                 ("systemctl", words(&["--user", "restart", systemd::FILE])),
             ],
             Kind::Launchd => {
-                // It may be loaded from before.
-                let _ = run("launchctl", &["bootout", &service()]);
+                end_of_service(patience);
                 let file = self.file.to_string_lossy().into_owned();
                 vec![("launchctl", vec!["bootstrap".to_owned(), domain(), file])]
             }
@@ -122,6 +126,17 @@ impl Supervisor {
             Kind::Systemd => "`journalctl --user -u notewell` has its log",
             Kind::Launchd => "`serve.log` in the data directory has its log",
         }
+    }
+}
+
+/// Ends a server that launchd knows from before. `bootout` returns while the server still finishes what
+/// it accepted, and `bootstrap` fails until it has ended.
+fn end_of_service(patience: Duration) {
+    // It fails where there is none.
+    let _ = run("launchctl", &["bootout", &service()]);
+    let until = Instant::now() + patience;
+    while run("launchctl", &["print", &service()]).is_ok() && Instant::now() < until {
+        thread::sleep(LOOK);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The unit of a person's systemd.
 
-use super::{super::client::Launch, MARK};
+use super::{super::client::Launch, END, MARK};
 use crate::domain::{Error, Result};
 
 /// The name of the unit.
@@ -16,7 +16,7 @@ pub fn unit(launch: &Launch, drain: u64) -> Result<String> {
     let mut environment = String::new();
     for (name, value) in &launch.environment {
         let pair = format!("{name}={}", value.as_str().unwrap_or_default());
-        environment += &format!("Environment={}\n", quoted(&pair)?);
+        environment += &format!("Environment={}\n", assigned(&pair)?);
     }
     Ok(format!(
         "\
@@ -50,18 +50,24 @@ SystemCallArchitectures=native
 [Install]
 WantedBy=default.target
 ",
-        drain + 15
+        drain + END
     ))
 }
 
-/// A word of a unit, in double quotes where it has to be. `%` and `$` stand for themselves.
+/// A word of a command. `%` and `$` stand for themselves.
 fn quoted(word: &str) -> Result<String> {
+    assigned(&word.replace('$', "$$"))
+}
+
+/// A word of a unit, in double quotes where it has to be. `%` stands for itself, and outside of a
+/// command so does `$`.
+fn assigned(word: &str) -> Result<String> {
     if word.contains(|c: char| c.is_control()) {
         return Err(Error::invalid_params(format!(
-            "{word:?} has a control character, which a unit of systemd cannot have in a command"
+            "{word:?} has a control character, which a unit of systemd cannot have"
         )));
     }
-    let word = word.replace('%', "%%").replace('$', "$$");
+    let word = word.replace('%', "%%");
     let plain = |c: char| c.is_alphanumeric() || "/._-:=@+,%$[]".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return Ok(word);
@@ -80,5 +86,6 @@ mod tests {
         assert_eq!(quoted("100%$x").unwrap(), "100%%$$x");
         assert_eq!(quoted(r#"a"\b"#).unwrap(), r#""a\"\\b""#);
         assert!(quoted("a\nExecStart=/bin/sh").is_err());
+        assert_eq!(assigned("NOTEWELL_DATA=/srv/100%$x").unwrap(), "NOTEWELL_DATA=/srv/100%%$x");
     }
 }
