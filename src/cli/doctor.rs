@@ -48,10 +48,10 @@ impl Doctor {
         for finding in &findings {
             if self.json {
                 out::say(serde_json::json!({
-                    "level": finding.level.as_str(), "what": finding.what, "mend": finding.mend,
+                    "level": finding.level.as_str(), "what": finding.what, "remedy": finding.remedy,
                 }));
             } else {
-                out::say(format_args!("{}: {}\n  {}", finding.level, finding.what, finding.mend));
+                out::say(format_args!("{}: {}\n  {}", finding.level, finding.what, finding.remedy));
             }
         }
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
@@ -71,20 +71,20 @@ impl Doctor {
 /// Shows every step of a client's login, from outside.
 fn walk(address: &str, json: bool) -> ExitCode {
     let mut show = |step: &Step| {
-        let (level, what, mend) = match &step.result {
+        let (level, what, remedy) = match &step.result {
             Ok(seen) => ("ok", seen, ""),
-            Err(finding) => (finding.level.as_str(), &finding.what, finding.mend.as_str()),
+            Err(finding) => (finding.level.as_str(), &finding.what, finding.remedy.as_str()),
         };
         if json {
             let step = step.name;
             out::say(
-                serde_json::json!({ "step": step, "level": level, "what": what, "mend": mend }),
+                serde_json::json!({ "step": step, "level": level, "what": what, "remedy": remedy }),
             );
             return;
         }
         out::say(format_args!("{level}: {}: {what}", step.name));
-        if !mend.is_empty() {
-            out::say(format_args!("  {mend}"));
+        if !remedy.is_empty() {
+            out::say(format_args!("  {remedy}"));
         }
     };
     let steps = public::walk(address, &mut show);

@@ -63,7 +63,7 @@ fn print_json(checked: &SelfCheck) -> Result<()> {
     let findings: Vec<_> = checked
         .findings
         .iter()
-        .map(|finding| json!({ "level": finding.level.as_str(), "what": finding.what, "mend": finding.mend }))
+        .map(|finding| json!({ "level": finding.level.as_str(), "what": finding.what, "remedy": finding.remedy }))
         .collect();
     value["findings"] = findings.into();
     out::json(&value)
@@ -98,8 +98,8 @@ fn print(checked: &SelfCheck) {
     out::say(format_args!("model     {}", checked.model));
     for finding in &checked.findings {
         out::say(format_args!("{}: {}", finding.level, finding.what));
-        if !finding.mend.is_empty() {
-            out::say(format_args!("  {}", finding.mend));
+        if !finding.remedy.is_empty() {
+            out::say(format_args!("  {}", finding.remedy));
         }
     }
 }

@@ -81,7 +81,7 @@ impl App {
             Err(error) => {
                 findings.push(Finding::wrong(
                     format!("the taxonomy cannot be read: {error}"),
-                    "mend the file, or leave `[bookmarks] taxonomy` out to use the built-in one",
+                    "fix the file, or leave `[bookmarks] taxonomy` out to use the built-in one",
                 ));
                 return Ok(());
             }
@@ -108,7 +108,7 @@ impl App {
 }
 
 /// Adds a finding for each kind of damage to the structure of a database.
-fn check_structure(path: &Path, mend: &str, findings: &mut Vec<Finding>) {
+fn check_structure(path: &Path, remedy: &str, findings: &mut Vec<Finding>) {
     if path.metadata().map_or(0, |metadata| metadata.len()) == 0 {
         return;
     }
@@ -117,7 +117,7 @@ fn check_structure(path: &Path, mend: &str, findings: &mut Vec<Finding>) {
             if let Some(first) = damage.first() {
                 findings.push(Finding::wrong(
                     format!("`{}` is damaged: {}", path.display(), first.replace('\n', " ")),
-                    mend,
+                    remedy,
                 ));
             }
         }

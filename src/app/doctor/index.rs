@@ -18,7 +18,7 @@ impl App {
             findings.push(match repair.cause {
                 Cause::Damaged => Finding::note(
                     what,
-                    "the index mended itself; check the disk if this comes back, and `notewell index` finishes what is left",
+                    "the index repaired itself; check the disk if this comes back, and `notewell index` finishes what is left",
                 ),
                 Cause::OtherLibrary => Finding::wrong(
                     what,

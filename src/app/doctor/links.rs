@@ -29,7 +29,7 @@ impl App {
                 if broken > MAX_LISTED {
                     continue;
                 }
-                let mend = match &link.nearest {
+                let remedy = match &link.nearest {
                     Some(nearest) => {
                         format!("perhaps `{nearest}` is meant; change the link, or make the note")
                     }
@@ -37,7 +37,7 @@ impl App {
                 };
                 findings.push(Finding::note(
                     format!("`{}` links to `{}`, which leads nowhere", row.path, link.target),
-                    mend,
+                    remedy,
                 ));
             }
         }

@@ -164,7 +164,7 @@ pub(super) fn check(text: &str, folder: &str) -> std::result::Result<Map<String,
         "its `SKILL.md` does not begin with frontmatter; begin it with `---`, `name`, `description` and `---`",
     )?;
     let fields = frontmatter::values(yaml)
-        .ok_or("the frontmatter of its `SKILL.md` is not valid YAML; mend it")?;
+        .ok_or("the frontmatter of its `SKILL.md` is not valid YAML; fix it")?;
     let own = folder.rsplit('/').next().unwrap_or(folder);
     let name = match fields.get("name") {
         Some(Value::String(name)) if !name.is_empty() => name,
