@@ -36,7 +36,7 @@ pub enum Account {
     Author(UserId),
     /// What the operator earned.
     Platform,
-    /// The world: minus what came in from it.
+    /// Money outside the books. Its balance is minus what came in.
     Outside(Outside),
 }
 
@@ -174,7 +174,7 @@ impl NewEntry {
     }
 }
 
-/// What became of an entry to book.
+/// The result of booking an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
     /// It is booked.
@@ -233,9 +233,9 @@ pub struct CallIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HoldId(pub i64);
 
-/// What a paid call needs before it runs.
+/// Whether a paid call may run, and what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begun {
+pub enum Admission {
     /// The price is held.
     Held(HoldId),
     /// A call for trying is held; so many are left after it.
@@ -331,7 +331,7 @@ pub trait Ledger: Send + Sync {
 
     /// Decides in one transaction whether a call may run, and holds what it costs. Every process
     /// sees the hold at once; a power cut may take it away, as a release would.
-    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Begun>;
+    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Admission>;
 
     /// Charges a call that succeeded: `author` of the price to its author, the rest to the
     /// platform. A call whose twin was charged meanwhile is not charged. A hold that was released

@@ -42,9 +42,9 @@ fn the_stateless_era_discovers_and_calls_without_a_handshake() {
     assert!(tools["result"]["ttlMs"].is_number());
 }
 
-/// Seed 002's example, byte for byte: its `Content-Length` is wrong, and stdin ends after it.
+/// hexai's example, byte for byte: its `Content-Length` is wrong, and stdin ends after it.
 #[test]
-fn seed_002_content_length() {
+fn a_wrong_content_length_is_read_past() {
     let home = Home::new();
     let mut client = home.stdio();
     client.write(

@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, what has it done.
+//! `/healthz`, `/readyz` and `/metrics`.
 
 use std::time::{Duration, Instant};
 

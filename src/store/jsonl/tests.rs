@@ -51,7 +51,7 @@ pub(super) fn draft(name: &str, text: &str) -> Draft {
 }
 
 #[test]
-fn the_workflow_of_the_seed() {
+fn hexais_workflow() {
     let library = library();
     let seed = json!({"name": "perf_analysis", "title": "Performance Analysis",
         "arguments": [{"name": "code", "required": true}],

@@ -1,5 +1,5 @@
-//! The answer of `search` and `similar`: the numbered list of seeds 000 and 004 for a model, the same
-//! facts as a structure for a program.
+//! The answer of `search` and `similar`: a numbered list for a model, the same facts as a structure
+//! for a program.
 
 use schemars::JsonSchema;
 use serde::Serialize;
