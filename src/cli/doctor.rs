@@ -56,7 +56,7 @@ impl Doctor {
         }
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
         if wrong > 0 {
-            out::complain(format_args!("{} found", out::count(wrong as u64, "problem")));
+            out::error(format_args!("{} found", out::count(wrong as u64, "problem")));
             return Ok(ExitCode::from(1));
         }
         // What stopped the looking and was not found above.
@@ -90,7 +90,7 @@ fn walk(address: &str, json: bool) -> ExitCode {
     let steps = public::walk(address, &mut show);
     match steps.iter().find(|step| step.is_wrong()) {
         Some(step) => {
-            out::complain(format_args!("a client's login fails at the step `{}`", step.name));
+            out::error(format_args!("a client's login fails at the step `{}`", step.name));
             ExitCode::from(1)
         }
         None => {

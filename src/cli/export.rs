@@ -90,7 +90,7 @@ impl Export {
             return Ok(());
         }
         for (name, why) in &left_out {
-            out::complain(format_args!("left out: `{name}` {why}"));
+            out::error(format_args!("left out: `{name}` {why}"));
         }
         out::say(format_args!("{} in `{}`", out::count(written as u64, what), path.display()));
         Ok(())

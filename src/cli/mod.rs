@@ -244,7 +244,7 @@ fn exit(result: Result<impl Termination>) -> ExitCode {
     match result {
         Ok(done) => done.report(),
         Err(error) => {
-            out::complain(error.plain());
+            out::error(error.plain());
             ExitCode::from(2)
         }
     }

@@ -179,7 +179,7 @@ fn list(app: &App, tag: Option<&str>, json: bool) -> Result<()> {
         }
     }
     for problem in app.prompts.problems()?.iter().filter(|problem| problem.broken) {
-        out::complain(problem);
+        out::error(problem);
     }
     Ok(())
 }
@@ -289,7 +289,7 @@ fn sync(app: &App, folder: &Path, which: Which<'_>) -> Result<()> {
     let notes = |path: &str, heading: Option<&str>| app.section_text(path, heading, &rights);
     let report = prompts::sync(app.prompts.as_ref(), folder, which, &notes)?;
     for (name, why) in &report.left {
-        out::complain(format_args!("left alone: `{name}` {why}"));
+        out::error(format_args!("left alone: `{name}` {why}"));
     }
     out::say(format_args!(
         "{} written, {} unchanged, {} removed, {} left alone",

@@ -51,7 +51,7 @@ impl SelfCommand {
             false => print(&checked),
         }
         if wrong > 0 {
-            out::complain(format_args!("{} found", out::count(wrong as u64, "problem")));
+            out::error(format_args!("{} found", out::count(wrong as u64, "problem")));
             return Ok(ExitCode::from(1));
         }
         Ok(ExitCode::SUCCESS)

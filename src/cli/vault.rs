@@ -154,7 +154,7 @@ fn look(app: &App, vaults: &[VaultRow], accept_empty: bool) -> Result<()> {
         };
         bar.finish();
         match app.sources.vault(&vault.name)?.and_then(|row| row.problem) {
-            Some(problem) => out::say(problem.tell(vault)),
+            Some(problem) => out::say(problem.message(vault)),
             None => out::say(format_args!(
                 "{}: {} new, {} changed, {} gone",
                 vault.name, synced.new, synced.changed, synced.gone

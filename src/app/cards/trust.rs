@@ -1,4 +1,4 @@
-//! Whether the cards' file may be believed.
+//! Whether the cards' file can be trusted.
 //!
 //! The registry knows how many cards there were. A file that had cards and now has none, is gone,
 //! or fails the check of its structure is suspect: its cards keep their passages, and nothing is
@@ -56,7 +56,7 @@ impl CardRoom {
     /// Why the file cannot be trusted; `None` when it can.
     pub fn suspicion(&self) -> Result<Option<String>> {
         // Looking does not make a database.
-        if self.server.is_some() || self.is_unmade()? {
+        if self.server.is_some() || self.has_no_file_yet()? {
             return Ok(None);
         }
         let path = self.file.path.display();

@@ -117,7 +117,7 @@ impl App {
         marks: &mut Marks,
     ) -> std::result::Result<Arc<Folder>, String> {
         let known = {
-            let folders = self.shelf.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let folders = self.skill_cache.folders.lock().unwrap_or_else(PoisonError::into_inner);
             folders.get(&row.pid).cloned()
         };
         if let Some(folder) = &known
@@ -151,7 +151,7 @@ impl App {
         };
         let frontmatter = Arc::new(check(&text, row.facts.page.path.folder())?);
         let folder = Arc::new(Folder { bundle, frontmatter, root });
-        let mut folders = self.shelf.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = self.skill_cache.folders.lock().unwrap_or_else(PoisonError::into_inner);
         folders.insert(row.pid, folder.clone());
         Ok(folder)
     }

@@ -68,13 +68,13 @@ impl Tool for Recommend {
         };
         let recommended = cx.app.recommend(&wanted, cx.rights)?;
         Ok(RecommendAnswer {
-            recommendations: recommended.fits.into_iter().map(tell).collect(),
+            recommendations: recommended.fits.into_iter().map(recommendation).collect(),
             notes: recommended.notes,
         })
     }
 }
 
-fn tell(fit: Fit) -> Recommendation {
+fn recommendation(fit: Fit) -> Recommendation {
     let mut told = Recommendation {
         r#type: "",
         name: None,
