@@ -11,7 +11,7 @@ use crate::{
             public::{self, Step},
         },
     },
-    domain::Result,
+    domain::{Result, count},
 };
 
 #[derive(Args)]
@@ -56,7 +56,7 @@ impl Doctor {
         }
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
         if wrong > 0 {
-            out::error(format_args!("{} found", out::count(wrong as u64, "problem")));
+            out::error(format_args!("{} found", count(wrong, "problem")));
             return Ok(ExitCode::from(1));
         }
         // What stopped the looking and was not found above.
@@ -107,6 +107,6 @@ fn accept(app: &App, what: Emptied) -> Result<ExitCode> {
         Emptied::Cards => (app.cards.accept_empty()?, "card"),
         Emptied::Prompts => (app.accept_no_prompts()?, "prompt"),
     };
-    out::say(format_args!("Accepted: {} removed from the library.", out::count(gone, name)));
+    out::say(format_args!("Accepted: {} removed from the library.", count(gone, name)));
     Ok(ExitCode::SUCCESS)
 }

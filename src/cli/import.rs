@@ -12,7 +12,7 @@ use super::{
 use crate::{
     app::App,
     config,
-    domain::{Error, Result, Timestamp},
+    domain::{Error, Result, Timestamp, count},
     import::{ImportReport, Remarks},
     store::revisions::Actor,
 };
@@ -157,7 +157,7 @@ fn print_report(report: &ImportReport) {
     print_remarks("note", &report.changed);
     let others = match report.other_files {
         0 => String::new(),
-        others => format!(", {}", out::count(others as u64, "other file")),
+        others => format!(", {}", count(others, "other file")),
     };
     out::say(format_args!(
         "{} added, {} updated, {} already there, {} skipped{others}",

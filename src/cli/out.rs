@@ -41,11 +41,6 @@ pub fn error(text: impl Display) {
     note(format_args!("notewell: {text}"));
 }
 
-/// A number of things: `1 note`, `2 notes`.
-pub fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
 fn print(text: Cow<'_, str>) {
     let mut stdout = std::io::stdout().lock();
     if writeln!(stdout, "{text}").and_then(|()| stdout.flush()).is_err() {

@@ -15,7 +15,7 @@ use crate::{
         prompts::{self, Which},
     },
     domain::{
-        Error, Result, Silent,
+        Error, Result, Silent, count,
         error::Doing,
         prompt::{Draft, Message},
     },
@@ -139,7 +139,8 @@ impl PromptCommand {
             Command::Backups { json } => backups(&app, json),
             Command::Restore { backup } => {
                 let restored = app.restore_prompts(&backup, &Actor::shell("prompt restore"))?;
-                out::say(format_args!("Restored {} prompts from {backup}.", restored.prompts));
+                let prompts = count(restored.prompts, "prompt");
+                out::say(format_args!("Restored {prompts} from {backup}."));
                 if let Some(undo) = restored.undo {
                     out::say(format_args!("To undo: notewell prompt restore {undo}"));
                 }

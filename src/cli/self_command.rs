@@ -11,7 +11,7 @@ use crate::{
         doctor::Level,
         self_check::{Database, Fit, SelfCheck, self_check},
     },
-    domain::{Result, error::Doing},
+    domain::{Result, count, error::Doing},
     telemetry::{self, Form},
 };
 
@@ -51,7 +51,7 @@ impl SelfCommand {
             false => print(&checked),
         }
         if wrong > 0 {
-            out::error(format_args!("{} found", out::count(wrong as u64, "problem")));
+            out::error(format_args!("{} found", count(wrong, "problem")));
             return Ok(ExitCode::from(1));
         }
         Ok(ExitCode::SUCCESS)
@@ -86,9 +86,9 @@ fn print(checked: &SelfCheck) {
         out::say(format_args!("database  {}: {}", database.place, state(database)));
     }
     if let Some(index) = &checked.index {
-        let mut text = out::count(index.passages, "passage");
+        let mut text = count(index.passages, "passage");
         if index.behind > 0 {
-            text += &format!(", {} behind", out::count(index.behind, "change"));
+            text += &format!(", {} behind", count(index.behind, "change"));
         }
         if let Some((done, total)) = index.vectors.filter(|(done, total)| done < total) {
             text += &format!(", {done} of {total} by meaning");

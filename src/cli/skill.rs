@@ -20,7 +20,7 @@ use crate::{
         },
     },
     config,
-    domain::{Error, Result},
+    domain::{Error, Result, count},
 };
 
 /// How often files that are no notes are looked at while following. Notes report their changes.
@@ -133,7 +133,7 @@ fn list(app: &App, as_json: bool) -> Result<ExitCode> {
         out::json(&as_value(&page))?;
     } else {
         for skill in &page.skills {
-            let files = out::count(skill.files.len() as u64, "file");
+            let files = count(skill.files.len(), "file");
             let origin = if skill.is_generated() { "method" } else { &files };
             out::say(format_args!("{}\t{origin}\t{}", skill.name(), skill.description()));
             for link in &skill.links {
@@ -176,7 +176,7 @@ fn print_report(report: &Report, folder: &Path) {
     print_changes(report);
     print_left_alone(report);
     if !report.has_changes() {
-        let count = out::count(report.unchanged as u64, "skill");
+        let count = count(report.unchanged, "skill");
         out::say(format_args!("{count} in {}: nothing to change", folder.display()));
     }
 }

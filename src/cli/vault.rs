@@ -102,7 +102,10 @@ impl Vault {
                 out::say(format_args!("{}\t{}", vault.name, vault.location));
                 let usage = app.store.hosted.usage(&vault.name)?;
                 if usage.files > 0 {
-                    let files = out::count(usage.files, "file or folder");
+                    let files = match usage.files {
+                        1 => "1 file or folder".to_owned(),
+                        files => format!("{files} files and folders"),
+                    };
                     out::note(format_args!("It has {files} from before it was removed."));
                 }
             }

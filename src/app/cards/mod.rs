@@ -30,6 +30,7 @@ use crate::{
     domain::{
         Card, Code, Document, Error, Kind, Result,
         card::{CardChange, Image, NewCard, parse_image_link},
+        count,
     },
     store::{
         Items, Store,
@@ -303,10 +304,13 @@ impl CardRoom {
         let card = readable_card(&*self.store()?, id, Images::Bytes, rights)?;
         let images = card.images.unwrap_or_default();
         let text = images.get(n).ok_or_else(|| {
-            Error::invalid_params(format!(
-                "card `{id}` has {} images, counted from 0",
-                images.len()
-            ))
+            Error::invalid_params(match images.len() {
+                0 => format!("card `{id}` has no images"),
+                images => {
+                    let images = count(images, "image");
+                    format!("card `{id}` has {images}; the first is `image/0`")
+                }
+            })
         })?;
         Image::parse(text)
             .ok_or_else(|| Error::invalid_params(format!("image {n} of card `{id}` is not base64")))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::CardRoom;
 use crate::{
-    domain::{Code, Error, Kind, Result},
+    domain::{Code, Error, Kind, Result, count},
     store::cards::{Cards, Occupancy},
 };
 
@@ -85,7 +85,8 @@ impl CardRoom {
     /// itself says enough otherwise.
     fn lost(&self, error: &Error) -> Result<Option<String>> {
         let known = self.known()?;
-        Ok((known > 0).then(|| format!("{error}, and the library knows of {known} cards in it")))
+        let cards = count(known, "card");
+        Ok((known > 0).then(|| format!("{error}, and the library knows of {cards} in it")))
     }
 
     /// The outcome of the check of the file's structure, made once for each file.

@@ -4,7 +4,10 @@
 use std::{collections::HashSet, path::Path};
 
 use super::{App, Finding};
-use crate::{domain::Result, store::sqlite::quick_check};
+use crate::{
+    domain::{Result, count},
+    store::sqlite::quick_check,
+};
 
 /// Categories that are named one by one.
 const MAX_CATEGORIES_NAMED: usize = 10;
@@ -43,12 +46,8 @@ impl App {
         }
         match self.cards.count() {
             Ok(None) => return,
-            Ok(Some(count)) => findings.push(Finding::note(
-                format!(
-                    "{count} card{} in {}",
-                    if count == 1 { "" } else { "s" },
-                    self.cards.place()
-                ),
+            Ok(Some(cards)) => findings.push(Finding::note(
+                format!("{} in {}", count(cards, "card"), self.cards.place()),
                 "they can be read; nothing to do",
             )),
             Err(error) => {

@@ -43,7 +43,10 @@ impl App {
         }
         if broken > MAX_LISTED {
             findings.push(Finding::note(
-                format!("{} more links lead nowhere", broken - MAX_LISTED),
+                match broken - MAX_LISTED {
+                    1 => "1 more link leads nowhere".to_owned(),
+                    more => format!("{more} more links lead nowhere"),
+                },
                 "`note_html` with include `links` lists those of one note",
             ));
         }

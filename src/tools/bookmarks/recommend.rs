@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     app::bookmarks::recommend::{Fit, Wanted, What},
-    domain::{Kind, Result},
+    domain::{Kind, Result, count},
     tools::{self, Cx, Effect, Format, Right, Tool, Toolset},
 };
 
@@ -118,8 +118,7 @@ impl tools::Answer for RecommendAnswer {
     fn text(&self) -> String {
         let mut text = match self.recommendations.len() {
             0 => "Nothing to recommend.".to_owned(),
-            1 => "1 recommendation:".to_owned(),
-            more => format!("{more} recommendations:"),
+            more => format!("{}:", count(more, "recommendation")),
         };
         for (number, one) in self.recommendations.iter().enumerate() {
             let name = one.name.as_ref().or(one.title.as_ref()).map_or("", String::as_str);

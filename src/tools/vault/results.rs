@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     app::page::Cursor,
-    domain::Result,
+    domain::{Result, count},
     search::Answer,
     tools::{self, Cx, Right},
 };
@@ -37,10 +37,9 @@ impl tools::Answer for SearchAnswer {
             (0, _) => "Found nothing.".to_owned(),
             (shown, total) if total as usize > shown => {
                 let least = if self.total_is_exact { "" } else { "at least " };
-                format!("Found {least}{total} notes, showing {shown}:")
+                format!("Found {least}{}, showing {shown}:", count(total, "note"))
             }
-            (1, _) => "Found 1 note:".to_owned(),
-            (shown, _) => format!("Found {shown} notes:"),
+            (shown, _) => format!("Found {}:", count(shown, "note")),
         };
         let mut headlines = false;
         for (number, item) in self.results.iter().enumerate() {

@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 use super::super::{Audience, Form, Html, Shell, Visit, age::Age, errors::sentence, visit::Reply};
 use crate::{
     app::{history::ChangeEntry, rights::Right},
-    domain::{Code, Error, Pid, Result},
+    domain::{Code, Error, Pid, Result, count},
     store::revisions::ChangeId,
 };
 
@@ -50,7 +50,7 @@ pub fn diff_lines(old: &str, new: &str) -> Vec<DiffLine> {
     if lines.len() > MAX_LINES {
         let left_out = lines.len() - MAX_LINES;
         lines.truncate(MAX_LINES);
-        let text = format!("… and {left_out} more lines");
+        let text = format!("… and {}", count(left_out, "more line"));
         lines.push(DiffLine { kind: "gap", sign: " ", text });
     }
     lines
