@@ -208,7 +208,7 @@ pub struct NewHold {
     pub call: Call,
     /// What makes two calls the same call.
     pub identity: CallIdentity,
-    /// How many calls of this method a user may try for nothing.
+    /// How many trial calls of this method each user has.
     pub trial_calls: u32,
     /// What a user may spend from `day` on.
     pub user_cap: Money,
@@ -238,7 +238,7 @@ pub struct HoldId(pub i64);
 pub enum Admission {
     /// The price is held.
     Held(HoldId),
-    /// A call for trying is held; so many are left after it.
+    /// A trial call is held; so many are left after it.
     Trial(HoldId, u32),
     /// The same call succeeded before; the entry charged it, unless it was a trial.
     Repeat(Option<EntryId>),

@@ -36,7 +36,7 @@ pub struct PaidCall<'a> {
     pub author: Option<UserId>,
     /// What a call costs.
     pub price: Price,
-    /// How many calls a user may try for nothing (`price_free`).
+    /// How many trial calls each user has (`price_free`).
     pub trial_calls: u32,
     /// The arguments. Only a hash of them is kept, for a day.
     pub arguments: &'a Map<String, Value>,
@@ -75,7 +75,7 @@ impl PaidCall<'_> {
 pub enum Charge {
     /// The call costs nothing.
     NotCharged(NotCharged),
-    /// The price, or a call for trying, is held.
+    /// The price, or a trial call, is held.
     Held(Hold),
     /// The call brought its own payment, which is verified.
     Prepaid(Box<Prepaid>),
@@ -151,7 +151,7 @@ pub struct Hold {
     started: Instant,
     price: Money,
     author: Option<UserId>,
-    /// How many calls for trying are left after this one; `None` where the price is held.
+    /// How many trial calls are left after this one; `None` where the price is held.
     pub trial_calls_left: Option<u32>,
     is_open: bool,
 }
