@@ -18,14 +18,6 @@ pub mod metric {
     pub const HTTP_REQUESTS: &str = "notewell_http_requests_total";
     /// Requests refused by `reason`.
     pub const HTTP_REFUSED: &str = "notewell_http_refused_total";
-    /// Items in the index.
-    pub const INDEXED_ITEMS: &str = "notewell_indexed_items";
-    /// Changes that the index has not followed yet.
-    pub const INDEX_BEHIND: &str = "notewell_index_behind";
-    /// Passages with a vector.
-    pub const VECTORS_DONE: &str = "notewell_vectors_done";
-    /// Passages that want a vector.
-    pub const VECTORS_TOTAL: &str = "notewell_vectors_total";
     /// Notes parsed to follow their files, by looks at vaults and by the index.
     pub const PAGES_PARSED: &str = "notewell_pages_parsed_total";
     /// How often the map of links was built from every page.

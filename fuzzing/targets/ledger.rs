@@ -8,8 +8,8 @@ use notewell::{
     store::{
         Ledger,
         ledger::{
-            Account, Begun, CallIdentity, EntryKind, HoldId, NewEntry, NewHold, Outside, Posted,
-            Process,
+            Account, Admission, CallIdentity, EntryKind, HoldId, NewEntry, NewHold, Outside,
+            Posted, Process,
         },
         sqlite::Sqlite,
         usage::{Call, Outcome},
@@ -198,19 +198,22 @@ fn begin(
         repeat_since: Timestamp(0),
     };
     match books.database.begin(&books.process, &hold).expect("an answer") {
-        Begun::Held(id) => {
+        Admission::Held(id) => {
             assert!(model.credit > price, "a call that the credit does not cover");
             model.credit -= price + 1;
             model.held += price + 1;
             model.holds.push((id, price + 1, true));
         }
-        Begun::Short(credit) => {
+        Admission::Short(credit) => {
             assert_eq!(credit, Money(model.credit));
             assert!(model.credit <= price);
         }
-        Begun::Running => assert!(model.credit <= price),
-        Begun::Trial(..) => panic!("no trial was offered"),
-        Begun::Repeat(_) | Begun::KeyTaken | Begun::UserCap(_) | Begun::TokenCap(_) => {}
+        Admission::Running => assert!(model.credit <= price),
+        Admission::Trial(..) => panic!("no trial was offered"),
+        Admission::Repeat(_)
+        | Admission::KeyTaken
+        | Admission::UserCap(_)
+        | Admission::TokenCap(_) => {}
     }
 }
 

@@ -71,8 +71,8 @@ pub fn query(data: &[u8]) {
         Ok(query) => {
             query.is_listing();
             query.quotes_a_sentence();
-            let loosened = query.clone().loosened();
-            assert!(loosened.phrases.is_empty());
+            let without = query.clone().without_phrases();
+            assert!(without.phrases.is_empty());
             assert_eq!(search::parse(&one).expect("the same again"), *query);
         }
         Err(error) => assert!(!error.message.is_empty()),

@@ -49,22 +49,23 @@ impl From<PageRow> for Entry {
 }
 
 /// A library and the change it is as of.
-type Glance = Mutex<Option<(i64, Arc<Library>)>>;
+type Cached = Mutex<Option<(i64, Arc<Library>)>>;
 
 /// How many parts have a library of their own at a time, besides everything and what is free.
 const MAX_PARTS: usize = 16;
 
+/// The libraries of the parts that were read lately.
 #[derive(Default)]
-pub struct Glances {
-    all: Glance,
-    free: Glance,
+pub struct LibraryCache {
+    all: Cached,
+    free: Cached,
     /// By part, most recently used last.
-    parts: Mutex<Vec<(Visible, Arc<Glance>)>>,
+    parts: Mutex<Vec<(Visible, Arc<Cached>)>>,
 }
 
-impl Glances {
+impl LibraryCache {
     /// The library that a request with these pages uses.
-    fn with<T>(&self, part: &Visible, make: impl FnOnce(&Glance) -> T) -> T {
+    fn with<T>(&self, part: &Visible, make: impl FnOnce(&Cached) -> T) -> T {
         if part.is_everything() {
             return make(&self.all);
         }
@@ -72,7 +73,7 @@ impl Glances {
             return make(&self.free);
         }
         let mut known = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let (part, glance) = match known.iter().position(|(known, _)| known == part) {
+        let (part, cached) = match known.iter().position(|(known, _)| known == part) {
             Some(at) => known.remove(at),
             None => {
                 if known.len() >= MAX_PARTS {
@@ -81,9 +82,9 @@ impl Glances {
                 (part.clone(), Arc::default())
             }
         };
-        known.push((part, glance.clone()));
+        known.push((part, cached.clone()));
         drop(known);
-        make(&glance)
+        make(&cached)
     }
 }
 
@@ -214,8 +215,8 @@ impl App {
     /// The library as of the newest change, with the pages that this request sees.
     pub fn library(&self, rights: &Rights) -> Result<Arc<Library>> {
         let part = rights.visible();
-        self.glances.with(part, |glance| {
-            let mut kept = glance.lock().unwrap_or_else(PoisonError::into_inner);
+        self.libraries.with(part, |cached| {
+            let mut kept = cached.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((at, library)) = kept.as_mut() {
                 match pages_since(self.store.items.as_ref(), *at)? {
                     PagesSince::Same(head) => {

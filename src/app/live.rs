@@ -29,7 +29,7 @@ const EMBEDDING: Duration = Duration::from_millis(500);
 
 /// Of how many looks one is at cards, prompts, unfinished changes and holds, where each is a round
 /// trip to a server that others use too.
-const SELDOM: u32 = 5;
+const FOREIGN_LOOK_EVERY: u32 = 5;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -129,11 +129,11 @@ impl App {
                 self.tend_vault(vault);
             }
             round = round.wrapping_add(1);
-            let due = self.replica.is_none() || round % SELDOM == 1;
+            let due = self.replica.is_none() || round % FOREIGN_LOOK_EVERY == 1;
             if due && let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
-            self.tell_news(&mut news);
+            self.announce(&mut news);
             std::thread::park_timeout(LOOK);
         }
     }
@@ -155,10 +155,10 @@ impl App {
         cards.and(prompts).map(drop)
     }
 
-    /// Tells connections what changed since the last time, whichever process changed it. What
-    /// cannot be read now is announced the next time.
-    fn tell_news(&self, news: &mut News) {
-        if let Err(error) = self.tell_changes(news) {
+    /// Announces to connections what changed since the last time, whichever process changed it.
+    /// What cannot be read now is announced the next time.
+    fn announce(&self, news: &mut News) {
+        if let Err(error) = self.announce_changes(news) {
             tracing::warn!(code = error.code.as_str(), "could not read what changed; trying again");
         }
         if let Ok(version) = self.prompts.version()
@@ -170,7 +170,7 @@ impl App {
 
     /// Goes through the change log to its end, in pieces: an import may change any number of items
     /// at once. The position moves on only past what was announced.
-    fn tell_changes(&self, news: &mut News) -> Result<()> {
+    fn announce_changes(&self, news: &mut News) -> Result<()> {
         loop {
             let changes = self.store.items.changes(news.position, CHANGES_AT_ONCE)?;
             let Some((last, _)) = changes.last().copied() else { break };
@@ -189,7 +189,7 @@ impl App {
             news.position = last;
         }
         if news.lists_due {
-            self.tell_lists()?;
+            self.announce_lists()?;
             news.lists_due = false;
         }
         Ok(())
@@ -215,7 +215,7 @@ impl App {
     }
 
     /// Sends a notice for each list that differs from what was announced last.
-    fn tell_lists(&self) -> Result<()> {
+    fn announce_lists(&self) -> Result<()> {
         let (methods, pages) = self.lists()?;
         let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
         if announced.0 != methods {

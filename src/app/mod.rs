@@ -53,8 +53,8 @@ use std::{
 };
 
 use self::{
-    cards::CardRoom, library::Glances, live::Live, methods::Method, rights::Rights,
-    vault_reads::VaultReads,
+    cards::CardRoom, library::LibraryCache, live::Live, methods::Method, rights::Rights,
+    skills::SkillCache, vault_reads::VaultReads,
 };
 use crate::{
     config::{self, Config, EmbedProvider},
@@ -120,13 +120,14 @@ pub struct App {
     pub bases: edit::Bases,
     /// Names that no page can take.
     built_in_tools: Vec<&'static str>,
-    /// What was made of the library as of a change, until the next one.
-    glances: Glances,
+    /// The link maps, one per part of the library that was read lately; each follows the change
+    /// log.
+    libraries: LibraryCache,
     /// The vectors of what is offered.
     offer_vectors: offers::OfferVectors,
     known_methods: Mutex<Option<(i64, Arc<Vec<Method>>)>>,
-    /// What was read of skills.
-    shelf: skills::Shelf,
+    /// Skills that were read, until their files change.
+    skill_cache: SkillCache,
     /// Long calls that clients follow.
     pub tasks: tasks::Tasks,
     /// The methods and the number of pages that were last announced to connections.
@@ -195,10 +196,10 @@ impl App {
             serves_http: AtomicBool::new(false),
             bases: edit::Bases::default(),
             built_in_tools,
-            glances: Glances::default(),
+            libraries: LibraryCache::default(),
             offer_vectors: offers::OfferVectors::default(),
             known_methods: Mutex::default(),
-            shelf: skills::Shelf::default(),
+            skill_cache: SkillCache::default(),
             tasks,
             announced: Mutex::default(),
             prompts_seen: Mutex::default(),

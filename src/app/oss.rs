@@ -451,7 +451,10 @@ impl App {
         let job = self.verifications.0.start(target)?;
         match self.verifications.0.wait(&job, None, &Patience::default(), progress)? {
             Known::Report(report) => Ok(*report),
-            other => Err(Error::internal(format!("the verification ended as {other:?}"))),
+            Known::Missing { failed: Some(why) } => {
+                Err(Error::outside(format!("the verification failed: {why}; run it again")))
+            }
+            _ => Err(Error::internal("the verification ended without a report")),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     domain::{Document, Error, Kind, Page, Pid, Result, property},
     index::Source,
     markdown::Note,
-    store::{Prompts, Store, pages::PageRow, texts::Unread},
+    store::{Prompts, Store, texts::Unread},
 };
 
 /// Everything that holds items.
@@ -96,11 +96,6 @@ impl Sources {
             // It is no note any more: the next look records that.
             Err(Unread::Unfit(_)) => Ok(None),
         }
-    }
-
-    /// A live page's row, whatever it was when last indexed.
-    pub fn page_row(&self, pid: Pid) -> Result<Option<PageRow>> {
-        self.store.pages.get(pid)
     }
 }
 

@@ -107,7 +107,7 @@ impl App {
         for row in self.store.pages.vaults()? {
             vaults.push(VaultStatus {
                 reachable: row.is_hosted() || row.folder().is_dir(),
-                problem: row.problem.as_ref().map(|problem| problem.tell(&row)),
+                problem: row.problem.as_ref().map(|problem| problem.message(&row)),
                 pages: self.store.pages.count_of(&row.name)?,
                 root: row.folder().display().to_string(),
                 name: row.name,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::process;
 use crate::domain::Result;
 
-/// What a figure is held against. Told, never asserted.
+/// The goal of a figure. It is printed, never asserted.
 #[derive(Clone, Copy)]
 pub enum Goal {
     /// No goal: the figure is information.

@@ -1,6 +1,6 @@
-//! What search is held against: plain tantivy and SQLite's FTS5, with the same passages, the same
-//! terms and the same questions, in the same run. Both get the terms of our own analyser, so that
-//! all three look for the same things.
+//! The programs that search is compared with: plain tantivy and SQLite's FTS5, with the same
+//! passages, the same terms and the same questions, in the same run. Both get the terms of our own
+//! analyser, so that all three look for the same things.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use super::{Common, bar::Bar, out};
 use crate::{
     app::backup::{CONFIG, Plan},
     config::{self, Config},
-    domain::Result,
+    domain::{Result, count},
 };
 
 #[derive(Args)]
@@ -66,7 +66,7 @@ impl Backup {
             }));
             return Ok(());
         }
-        let files = out::count(manifest.files.len() as u64, "file");
+        let files = count(manifest.files.len(), "file");
         out::say(format_args!(
             "{files}, {} bytes in `{}`",
             manifest.bytes(),
@@ -109,7 +109,7 @@ impl Restore {
             }));
             return Ok(());
         }
-        let files = out::count(restored.manifest.files.len() as u64, "file");
+        let files = count(restored.manifest.files.len(), "file");
         out::say(format_args!(
             "restored: {files} of {} in `{}`",
             restored.manifest.made,

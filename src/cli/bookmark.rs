@@ -17,6 +17,7 @@ use crate::{
     domain::{
         Bookmark, Error, Kind, Result, Timestamp,
         bookmark::Judged,
+        count,
         error::Doing,
         query::{Action, Sentiment},
     },
@@ -169,8 +170,11 @@ pub fn judge(app: &App) -> Result<Option<String>> {
         ));
     }
     Ok(Some(format!(
-        "{} bookmarks judged by the model: {} tokens in, {} out, cost {:.4}",
-        judged.judged, judged.input_tokens, judged.output_tokens, judged.cost
+        "{} judged by the model: {} in, {} out, cost {:.4}",
+        count(judged.judged, "bookmark"),
+        count(judged.input_tokens, "token"),
+        judged.output_tokens,
+        judged.cost
     )))
 }
 

@@ -11,7 +11,7 @@ use crate::{
             public::{self, Step},
         },
     },
-    domain::Result,
+    domain::{Result, count},
 };
 
 #[derive(Args)]
@@ -48,15 +48,15 @@ impl Doctor {
         for finding in &findings {
             if self.json {
                 out::say(serde_json::json!({
-                    "level": finding.level.as_str(), "what": finding.what, "mend": finding.mend,
+                    "level": finding.level.as_str(), "what": finding.what, "remedy": finding.remedy,
                 }));
             } else {
-                out::say(format_args!("{}: {}\n  {}", finding.level, finding.what, finding.mend));
+                out::say(format_args!("{}: {}\n  {}", finding.level, finding.what, finding.remedy));
             }
         }
         let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
         if wrong > 0 {
-            out::complain(format_args!("{} found", out::count(wrong as u64, "problem")));
+            out::error(format_args!("{} found", count(wrong, "problem")));
             return Ok(ExitCode::from(1));
         }
         // What stopped the looking and was not found above.
@@ -71,26 +71,26 @@ impl Doctor {
 /// Shows every step of a client's login, from outside.
 fn walk(address: &str, json: bool) -> ExitCode {
     let mut show = |step: &Step| {
-        let (level, what, mend) = match &step.result {
+        let (level, what, remedy) = match &step.result {
             Ok(seen) => ("ok", seen, ""),
-            Err(finding) => (finding.level.as_str(), &finding.what, finding.mend.as_str()),
+            Err(finding) => (finding.level.as_str(), &finding.what, finding.remedy.as_str()),
         };
         if json {
             let step = step.name;
             out::say(
-                serde_json::json!({ "step": step, "level": level, "what": what, "mend": mend }),
+                serde_json::json!({ "step": step, "level": level, "what": what, "remedy": remedy }),
             );
             return;
         }
         out::say(format_args!("{level}: {}: {what}", step.name));
-        if !mend.is_empty() {
-            out::say(format_args!("  {mend}"));
+        if !remedy.is_empty() {
+            out::say(format_args!("  {remedy}"));
         }
     };
     let steps = public::walk(address, &mut show);
     match steps.iter().find(|step| step.is_wrong()) {
         Some(step) => {
-            out::complain(format_args!("a client's login fails at the step `{}`", step.name));
+            out::error(format_args!("a client's login fails at the step `{}`", step.name));
             ExitCode::from(1)
         }
         None => {
@@ -107,6 +107,6 @@ fn accept(app: &App, what: Emptied) -> Result<ExitCode> {
         Emptied::Cards => (app.cards.accept_empty()?, "card"),
         Emptied::Prompts => (app.accept_no_prompts()?, "prompt"),
     };
-    out::say(format_args!("Accepted: {} removed from the library.", out::count(gone, name)));
+    out::say(format_args!("Accepted: {} removed from the library.", count(gone, name)));
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Common, bar::Bar, out};
 use crate::{
     app::{cards::Format, prompts},
-    domain::Result,
+    domain::{Result, count},
 };
 
 #[derive(Args)]
@@ -90,9 +90,9 @@ impl Export {
             return Ok(());
         }
         for (name, why) in &left_out {
-            out::complain(format_args!("left out: `{name}` {why}"));
+            out::error(format_args!("left out: `{name}` {why}"));
         }
-        out::say(format_args!("{} in `{}`", out::count(written as u64, what), path.display()));
+        out::say(format_args!("{} in `{}`", count(written, what), path.display()));
         Ok(())
     }
 }

@@ -129,13 +129,15 @@ fn add(app: &App, user: &str, part: &Part, write: bool) -> Result<()> {
     let user = app.user(user)?;
     let extent = part.extent(app)?.ok_or_else(|| Error::invalid_params("name a part"))?;
     let is_needless = user.role == Role::Owner;
-    // A page that was just written counts too.
+    // A page that was just written may be in the part.
     super::read::refresh(app)?;
     let doubt = app.doubt_about(&extent)?;
     let row = app.add_grant(&Actor::shell(), &user, &Granted { extent, write })?;
     out::say(format_args!("Grant {}: `{}` may {}.", row.id, user.name, described(&row.grant)));
     if let Some(doubt) = doubt {
-        out::note(format_args!("Mind: {doubt}. What comes there later is granted too."));
+        out::note(format_args!(
+            "Nothing is shared yet: {doubt}. What is added there later is shared."
+        ));
     }
     if is_needless {
         out::note(format_args!("`{}` is an owner and may read and write everything.", user.name));

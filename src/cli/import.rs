@@ -12,7 +12,7 @@ use super::{
 use crate::{
     app::App,
     config,
-    domain::{Error, Result, Timestamp},
+    domain::{Error, Result, Timestamp, count},
     import::{ImportReport, Remarks},
     store::revisions::Actor,
 };
@@ -153,11 +153,11 @@ fn print_report(report: &ImportReport) {
     for (path, format) in &report.files {
         out::note(format_args!("`{}` is {format}", path.display()));
     }
-    tell_remarks("skipped", &report.skipped);
-    tell_remarks("note", &report.changed);
+    print_remarks("skipped", &report.skipped);
+    print_remarks("note", &report.changed);
     let others = match report.other_files {
         0 => String::new(),
-        others => format!(", {}", out::count(others as u64, "other file")),
+        others => format!(", {}", count(others, "other file")),
     };
     out::say(format_args!(
         "{} added, {} updated, {} already there, {} skipped{others}",
@@ -165,7 +165,7 @@ fn print_report(report: &ImportReport) {
     ));
 }
 
-fn tell_remarks(what: &str, remarks: &Remarks) {
+fn print_remarks(what: &str, remarks: &Remarks) {
     let named = remarks.first.iter().take(MAX_NAMED);
     for (place, why) in named.clone() {
         out::note(format_args!("{what}: `{place}` {why}"));

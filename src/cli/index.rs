@@ -3,7 +3,7 @@ use clap::Args;
 use super::{Common, bar::Bar, interrupt, out, status::items};
 use crate::{
     app::App,
-    domain::{Error, Result},
+    domain::{Error, Result, count},
 };
 
 /// What is kept when the work is interrupted.
@@ -49,11 +49,7 @@ impl Index {
         let status = app.status()?;
         let notices = app.notices(&app.owner())?;
         let all = if notices.is_empty() { ", all of them in the index" } else { " in the index" };
-        out::say(format_args!(
-            "{}: {}{all}",
-            items(&status),
-            out::count(status.passages, "passage")
-        ));
+        out::say(format_args!("{}: {}{all}", items(&status), count(status.passages, "passage")));
         for notice in notices {
             out::say(notice);
         }

@@ -5,7 +5,7 @@ use clap_mangen::Man;
 
 use super::{Cli, out};
 use crate::{
-    domain::{Result, error::Doing},
+    domain::{Result, count, error::Doing},
     vault,
 };
 
@@ -28,7 +28,7 @@ impl ManPages {
         let mut command = Cli::command().disable_help_subcommand(true);
         command.build();
         let pages = write(&command, folder)?;
-        let pages = out::count(pages, "page");
+        let pages = count(pages, "page");
         out::say(format_args!("Wrote {pages} to `{}`.", folder.display()));
         Ok(())
     }

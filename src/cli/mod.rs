@@ -145,7 +145,7 @@ enum Command {
     Backup(backup::Backup),
     /// Put a backup back, after checking it
     Restore(backup::Restore),
-    /// Say what is wrong and how to mend it
+    /// Say what is wrong and how to fix it
     Doctor(doctor::Doctor),
     /// Sum up what was saved in a period, against the period before
     Trends(trends::Trends),
@@ -244,7 +244,7 @@ fn exit(result: Result<impl Termination>) -> ExitCode {
     match result {
         Ok(done) => done.report(),
         Err(error) => {
-            out::complain(error.plain());
+            out::error(error.plain());
             ExitCode::from(2)
         }
     }

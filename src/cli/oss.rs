@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Common, bar::Bar, out};
 use crate::{
-    domain::{Error, Result, error::Doing},
+    domain::{Error, Result, count, error::Doing},
     oss::{CheckResult, Evidence, Policy, Report, Target, Verdict},
 };
 
@@ -77,7 +77,7 @@ fn readable(report: &Report) -> String {
         ("licence", or_unknown(report.license.clone())),
         ("language", or_unknown(report.language.clone())),
         ("stars", or_unknown(report.stars.map(|stars| stars.to_string()))),
-        ("size", format!("{} files, {} bytes", facts.files, facts.bytes)),
+        ("size", format!("{}, {}", count(facts.files, "file"), count(facts.bytes, "byte"))),
         ("age", or_unknown(first.map(|first| format!("{since} {first}")))),
         (
             "last year",
@@ -85,8 +85,7 @@ fn readable(report: &Report) -> String {
                 |(commits, people)| {
                     let people =
                         if people == 1 { "1 person".into() } else { format!("{people} people") };
-                    let s = if commits == 1 { "" } else { "s" };
-                    format!("{commits} commit{s} by {people}")
+                    format!("{} by {people}", count(commits, "commit"))
                 },
             )),
         ),

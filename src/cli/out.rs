@@ -29,20 +29,16 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
-/// Tells the person at the terminal something that is not the result.
+/// Prints something to stderr that is not the result.
 pub fn note(text: impl Display) {
     let text = text.to_string();
     // A closed stderr has no reader.
     drop(writeln!(std::io::stderr().lock(), "{}", escape(&text)));
 }
 
-pub fn complain(text: impl Display) {
+/// Prints an error to stderr, after the program's name.
+pub fn error(text: impl Display) {
     note(format_args!("notewell: {text}"));
-}
-
-/// A number of things: `1 note`, `2 notes`.
-pub fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 fn print(text: Cow<'_, str>) {

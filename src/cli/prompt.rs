@@ -15,7 +15,7 @@ use crate::{
         prompts::{self, Which},
     },
     domain::{
-        Error, Result, Silent,
+        Error, Result, Silent, count,
         error::Doing,
         prompt::{Draft, Message},
     },
@@ -139,7 +139,8 @@ impl PromptCommand {
             Command::Backups { json } => backups(&app, json),
             Command::Restore { backup } => {
                 let restored = app.restore_prompts(&backup, &Actor::shell("prompt restore"))?;
-                out::say(format_args!("Restored {} prompts from {backup}.", restored.prompts));
+                let prompts = count(restored.prompts, "prompt");
+                out::say(format_args!("Restored {prompts} from {backup}."));
                 if let Some(undo) = restored.undo {
                     out::say(format_args!("To undo: notewell prompt restore {undo}"));
                 }
@@ -179,7 +180,7 @@ fn list(app: &App, tag: Option<&str>, json: bool) -> Result<()> {
         }
     }
     for problem in app.prompts.problems()?.iter().filter(|problem| problem.broken) {
-        out::complain(problem);
+        out::error(problem);
     }
     Ok(())
 }
@@ -289,7 +290,7 @@ fn sync(app: &App, folder: &Path, which: Which<'_>) -> Result<()> {
     let notes = |path: &str, heading: Option<&str>| app.section_text(path, heading, &rights);
     let report = prompts::sync(app.prompts.as_ref(), folder, which, &notes)?;
     for (name, why) in &report.left {
-        out::complain(format_args!("left alone: `{name}` {why}"));
+        out::error(format_args!("left alone: `{name}` {why}"));
     }
     out::say(format_args!(
         "{} written, {} unchanged, {} removed, {} left alone",

@@ -11,7 +11,7 @@ use crate::{
         doctor::Level,
         self_check::{Database, Fit, SelfCheck, self_check},
     },
-    domain::{Result, error::Doing},
+    domain::{Result, count, error::Doing},
     telemetry::{self, Form},
 };
 
@@ -51,7 +51,7 @@ impl SelfCommand {
             false => print(&checked),
         }
         if wrong > 0 {
-            out::complain(format_args!("{} found", out::count(wrong as u64, "problem")));
+            out::error(format_args!("{} found", count(wrong, "problem")));
             return Ok(ExitCode::from(1));
         }
         Ok(ExitCode::SUCCESS)
@@ -63,7 +63,7 @@ fn print_json(checked: &SelfCheck) -> Result<()> {
     let findings: Vec<_> = checked
         .findings
         .iter()
-        .map(|finding| json!({ "level": finding.level.as_str(), "what": finding.what, "mend": finding.mend }))
+        .map(|finding| json!({ "level": finding.level.as_str(), "what": finding.what, "remedy": finding.remedy }))
         .collect();
     value["findings"] = findings.into();
     out::json(&value)
@@ -86,9 +86,9 @@ fn print(checked: &SelfCheck) {
         out::say(format_args!("database  {}: {}", database.place, state(database)));
     }
     if let Some(index) = &checked.index {
-        let mut text = out::count(index.passages, "passage");
+        let mut text = count(index.passages, "passage");
         if index.behind > 0 {
-            text += &format!(", {} behind", out::count(index.behind, "change"));
+            text += &format!(", {} behind", count(index.behind, "change"));
         }
         if let Some((done, total)) = index.vectors.filter(|(done, total)| done < total) {
             text += &format!(", {done} of {total} by meaning");
@@ -98,8 +98,8 @@ fn print(checked: &SelfCheck) {
     out::say(format_args!("model     {}", checked.model));
     for finding in &checked.findings {
         out::say(format_args!("{}: {}", finding.level, finding.what));
-        if !finding.mend.is_empty() {
-            out::say(format_args!("  {}", finding.mend));
+        if !finding.remedy.is_empty() {
+            out::say(format_args!("  {}", finding.remedy));
         }
     }
 }

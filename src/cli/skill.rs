@@ -20,7 +20,7 @@ use crate::{
         },
     },
     config,
-    domain::{Error, Result},
+    domain::{Error, Result, count},
 };
 
 /// How often files that are no notes are looked at while following. Notes report their changes.
@@ -111,7 +111,7 @@ impl Skill {
                 if json {
                     out::json(&report)?;
                 } else {
-                    tell(&report, &folder);
+                    print_report(&report, &folder);
                 }
                 Ok(ExitCode::SUCCESS)
             }
@@ -133,7 +133,7 @@ fn list(app: &App, as_json: bool) -> Result<ExitCode> {
         out::json(&as_value(&page))?;
     } else {
         for skill in &page.skills {
-            let files = out::count(skill.files.len() as u64, "file");
+            let files = count(skill.files.len(), "file");
             let origin = if skill.is_generated() { "method" } else { &files };
             out::say(format_args!("{}\t{origin}\t{}", skill.name(), skill.description()));
             for link in &skill.links {
@@ -172,16 +172,16 @@ fn as_value(page: &SkillPage) -> Value {
     json!({ "skills": skills.collect::<Vec<_>>(), "left_out": left_out.collect::<Vec<_>>() })
 }
 
-fn tell(report: &Report, folder: &Path) {
-    tell_changes(report);
-    tell_left_alone(report);
+fn print_report(report: &Report, folder: &Path) {
+    print_changes(report);
+    print_left_alone(report);
     if !report.has_changes() {
-        let count = out::count(report.unchanged as u64, "skill");
+        let count = count(report.unchanged, "skill");
         out::say(format_args!("{count} in {}: nothing to change", folder.display()));
     }
 }
 
-fn tell_changes(report: &Report) {
+fn print_changes(report: &Report) {
     for name in &report.written {
         out::say(format_args!("wrote {name}"));
     }
@@ -190,7 +190,7 @@ fn tell_changes(report: &Report) {
     }
 }
 
-fn tell_left_alone(report: &Report) {
+fn print_left_alone(report: &Report) {
     for one in &report.left_alone {
         out::note(format_args!("left alone: {}: {}", one.name, one.reason));
     }
@@ -212,9 +212,9 @@ fn follow(app: Arc<App>, folder: &Path) -> Result<ExitCode> {
         match app.sync_skills(folder, &app.owner()) {
             Ok(report) => {
                 failed = None;
-                tell_changes(&report);
+                print_changes(&report);
                 if report.left_alone != told.left_alone {
-                    tell_left_alone(&report);
+                    print_left_alone(&report);
                 }
                 told = report;
             }
@@ -222,7 +222,7 @@ fn follow(app: Arc<App>, folder: &Path) -> Result<ExitCode> {
             Err(error) => {
                 let why = error.plain().to_owned();
                 if failed.as_ref() != Some(&why) {
-                    out::complain(format_args!("{why}; trying again"));
+                    out::error(format_args!("{why}; trying again"));
                 }
                 failed = Some(why);
             }

@@ -3,7 +3,7 @@ use clap::Args;
 use super::{Common, out};
 use crate::{
     app::{status, vaults::NO_VAULT},
-    domain::Result,
+    domain::{Result, count},
 };
 
 /// Files named one by one; the rest is counted.
@@ -41,12 +41,12 @@ impl Status {
             out::say(format_args!(
                 "vault {}: {}, {state}, {}",
                 vault.name,
-                out::count(vault.pages, "page"),
+                count(vault.pages, "page"),
                 vault.root
             ));
         }
-        out::say(format_args!("{} in {}", items(&status), out::count(status.passages, "passage")));
-        let behind = out::count(status.behind, "change");
+        out::say(format_args!("{} in {}", items(&status), count(status.passages, "passage")));
+        let behind = count(status.behind, "change");
         match (status.behind, status.obstacle) {
             (0, _) => out::say("index: up to date"),
             (_, None) => out::say(format_args!(
@@ -84,5 +84,5 @@ pub(super) fn items(status: &status::Status) -> String {
         (status.prompts, "prompt"),
         (status.bookmarks, "bookmark"),
     ];
-    counts.map(|(number, noun)| out::count(number, noun)).join(", ")
+    counts.map(|(number, noun)| count(number, noun)).join(", ")
 }

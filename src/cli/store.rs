@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::{Common, bar::Bar, interrupt::Interrupt, out};
 use crate::{
-    domain::Result,
+    domain::{Result, count},
     store::{
         StoreLimits, StoreUrl,
         copy::{Copied, copy},
@@ -62,8 +62,6 @@ impl Store {
 }
 
 fn summarise(copied: &Copied) {
-    let count =
-        |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     for (table, rows) in &copied.tables {
         out::say(format_args!("{table}\t{}", count(*rows, "row")));
     }

@@ -102,7 +102,10 @@ impl Vault {
                 out::say(format_args!("{}\t{}", vault.name, vault.location));
                 let usage = app.store.hosted.usage(&vault.name)?;
                 if usage.files > 0 {
-                    let files = out::count(usage.files, "file or folder");
+                    let files = match usage.files {
+                        1 => "1 file or folder".to_owned(),
+                        files => format!("{files} files and folders"),
+                    };
                     out::note(format_args!("It has {files} from before it was removed."));
                 }
             }
@@ -154,7 +157,7 @@ fn look(app: &App, vaults: &[VaultRow], accept_empty: bool) -> Result<()> {
         };
         bar.finish();
         match app.sources.vault(&vault.name)?.and_then(|row| row.problem) {
-            Some(problem) => out::say(problem.tell(vault)),
+            Some(problem) => out::say(problem.message(vault)),
             None => out::say(format_args!(
                 "{}: {} new, {} changed, {} gone",
                 vault.name, synced.new, synced.changed, synced.gone

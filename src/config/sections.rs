@@ -49,11 +49,12 @@ pub struct Vault {
     pub poll: bool,
     /// The user whose pages these are; empty: each page says it. `None`, for a vault that a flag
     /// names: as it was.
-    #[serde(default = "says_page")]
+    #[serde(default = "author_of_each_page")]
     pub author: Option<String>,
 }
 
-fn says_page() -> Option<String> {
+/// An empty name: each page names its own author.
+fn author_of_each_page() -> Option<String> {
     Some(String::new())
 }
 

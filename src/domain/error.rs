@@ -11,7 +11,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Code {
     /// Not JSON.
     Parse,
-    /// JSON, but not a request; or a thing that the request names is not there (cards, seed 003).
+    /// JSON, but not a request. Also a card that does not exist: Memento's clients expect this code.
     InvalidRequest,
     /// No such method, or no such tool for this caller.
     NotFound,
@@ -24,9 +24,9 @@ pub enum Code {
     /// The caller went away or cancelled the request.
     Cancelled,
     /// What the caller read has changed since. Nothing was done; the message shows what it is now.
-    /// Told as a tool result.
+    /// Sent as a tool result.
     Conflict,
-    /// Something outside failed: a model provider, a clone, a build. Told as a tool result.
+    /// Something outside failed: a model provider, a clone, a build. Sent as a tool result.
     Outside,
     /// Storage cannot be used at the moment: locked by another program, or the disk is full. The
     /// caller gets the sentence, and can try again.
@@ -39,7 +39,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The JSON-RPC code of CONTRACT.md.
+    /// The JSON-RPC error code.
     pub fn json_rpc(self) -> i32 {
         match self {
             Code::Parse => -32700,
@@ -82,7 +82,7 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// How the seeds begin such a message.
+/// How a message about an argument begins.
 const INVALID_PARAMS: &str = "Invalid params: ";
 
 /// How a message about a full disk begins.

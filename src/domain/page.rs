@@ -144,7 +144,7 @@ pub struct Page {
     /// `price` of the frontmatter as it is written; empty when it cannot be read.
     #[serde(default, deserialize_with = "price_text")]
     pub price: Option<String>,
-    /// Calls of the method that each buyer has for trying (`price_free`).
+    /// Trial calls of the method that each buyer has (`price_free`).
     #[serde(default)]
     pub price_free: u32,
     /// What buyers read of the method (`market_description`).

@@ -214,7 +214,7 @@ impl Prompt {
         })
     }
 
-    /// The object as a new line of a library holds it, in the seed's order of fields.
+    /// The object as a new line of a library holds it, in hexai's order of fields.
     pub fn to_map(&self) -> Map<String, Value> {
         let mut map = Map::new();
         map.insert("name".into(), self.name.clone().into());

@@ -229,7 +229,7 @@ fn push_word(
     // `AI-powered`, `MCP-сервер`: the short name is a word of its own.
     if !run
         && let Some(at) = written.find(['-', '‑'])
-        && parts_company(written, at)
+        && splits_word(written, at)
     {
         let after = at + written[at..].chars().next().map_or(1, char::len_utf8);
         push_word(body, range.start..range.start + at, gap, lang, analyser, found);
@@ -314,7 +314,8 @@ fn possessor(written: &str) -> &str {
     bare.trim_end_matches(['-', '.', '_', '\'', '’'])
 }
 
-fn parts_company(written: &str, at: usize) -> bool {
+/// Whether the hyphen at `at` splits the word into two.
+fn splits_word(written: &str, at: usize) -> bool {
     let (before, after) = (&written[..at], &written[at..]);
     let upper = before.len() > 1 && before.chars().all(|c| c.is_uppercase());
     let scripts = |text: &str| text.chars().map(script::of).find(|s| s.is_spaced());

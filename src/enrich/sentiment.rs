@@ -25,7 +25,7 @@ const NEGATIVE_EMOJI: &str = "😡😠😢😭😞😔👎💔😱🤬😨😰�
 
 /// Words before a word that may turn it round.
 const NEGATION_REACH: usize = 3;
-/// What a word counts that is turned round: `not bad` is no praise.
+/// Weight of a negated word: `not bad` is no praise.
 const NEGATED: f32 = 0.7;
 const EMOJI: f32 = 0.8;
 

@@ -24,7 +24,7 @@ const MAX_TAG: usize = 40;
 /// The weight of a tag, at least. A Russian post has its subject in plain words, without capitals.
 const MIN_WEIGHT: f32 = 1.0;
 const MIN_WEIGHT_RUSSIAN: f32 = 0.75;
-/// What a word of the title counts. A post without a title is all title.
+/// Weight of a word in the title. All of a post without a title is title.
 const IN_TITLE: f32 = 1.5;
 /// An adjective with the word it belongs to.
 const QUALIFIED: f32 = 1.2;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::set::{self, Entry};
 use crate::{
     app,
-    domain::{Bookmark, Document, Error, Kind, Pid, Result, Timestamp},
+    domain::{Bookmark, Document, Error, Kind, Pid, Result, Timestamp, count},
     import,
     index::Source,
     markdown::Note,
@@ -119,8 +119,9 @@ fn whole(file: &Path, skipped: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid_params(format!(
-        "`{}`: {skipped} records could not be read; `notewell import bookmarks` names them",
-        file.display()
+        "`{}`: {} could not be read; `notewell import bookmarks` says why",
+        file.display(),
+        count(skipped, "record")
     )))
 }
 

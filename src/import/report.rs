@@ -19,7 +19,7 @@ pub struct ImportReport {
     pub unchanged: usize,
     /// Records that were left out, and why.
     pub skipped: Remarks,
-    /// Records that were taken otherwise than they stood, and how.
+    /// Records that the import changed, and how.
     pub changed: Remarks,
     /// Files that hold no records (pages for browsers, pictures that a note shows).
     pub other_files: usize,

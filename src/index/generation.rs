@@ -176,8 +176,7 @@ impl Generation {
 fn damage(index: &tantivy::Index, path: &Path, all: bool) -> Result<Option<String>> {
     let names = segment_files(index)?;
     let seal = if all { Seal::default() } else { Seal::read(path) };
-    let doubtful: Vec<&String> =
-        names.iter().filter(|name| !seal.vouches_for(path, name)).collect();
+    let doubtful: Vec<&String> = names.iter().filter(|name| !seal.matches(path, name)).collect();
     for name in &doubtful {
         let intact = index.directory().validate_checksum(Path::new(name.as_str()));
         match intact {

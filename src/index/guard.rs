@@ -1,5 +1,5 @@
-//! Damaged files make readers fail in ways nobody planned. A panic in the index is an error like
-//! any other, and an error leads to a verification.
+//! Readers of damaged files can panic. A panic in the index is an error like any other, and an error
+//! leads to a verification.
 
 use std::{
     io,

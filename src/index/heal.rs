@@ -56,7 +56,7 @@ pub(super) fn open_build(
         }
         if Instant::now() > deadline {
             return Err(Error::internal(
-                "the index is damaged and another process holds it; run `notewell index --rebuild`",
+                "the index is damaged and another process holds it; stop that process, then run `notewell index --rebuild`",
             ));
         }
         thread::sleep(POLL);

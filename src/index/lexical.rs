@@ -40,7 +40,7 @@ const BODY: f32 = 1.0;
 const LABELS: f32 = 1.0;
 /// How fast a word grows with how often it is asked.
 const REPEATED: f32 = 0.9;
-/// What a word counts that stands in for the one that was typed.
+/// Weight of a word that replaces the typed one.
 const STAND_IN: f32 = 0.6;
 /// Words of a question that are looked up; the rarest count.
 const MAX_WORDS: usize = 64;

@@ -27,7 +27,7 @@ pub(super) fn key(title: &str, toc_path: &[String], text: &str) -> u64 {
 }
 
 /// Characters from which two equal passages are the same thing under whatever title.
-const TELLING: usize = 40;
+const MIN_DISTINCT_CHARS: usize = 40;
 
 /// Equal for passages that a reader would call the same: case, punctuation and space aside. A short
 /// one (`TODO`) says little, so its title must agree too.
@@ -36,7 +36,7 @@ pub(super) fn fold(title: &str, text: &str) -> u64 {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let mut source = plain(text);
-    if source.chars().count() < TELLING {
+    if source.chars().count() < MIN_DISTINCT_CHARS {
         source.push('\n');
         source.push_str(&plain(title));
         if source.len() == 1 {

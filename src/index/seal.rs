@@ -77,7 +77,7 @@ impl Seal {
     }
 
     /// Whether the file is as it was when it was verified.
-    pub(super) fn vouches_for(&self, folder: &Path, name: &str) -> bool {
+    pub(super) fn matches(&self, folder: &Path, name: &str) -> bool {
         self.0.get(name).is_some_and(|mark| Mark::of(&folder.join(name)) == Some(*mark))
     }
 
@@ -120,13 +120,13 @@ mod tests {
     fn a_seal_vouches_for_files_that_did_not_change() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a"), b"one").unwrap();
-        assert!(!Seal::read(folder.path()).vouches_for(folder.path(), "a"));
+        assert!(!Seal::read(folder.path()).matches(folder.path(), "a"));
         Seal::of(folder.path(), ["a", "missing"]).keep(folder.path());
         let seal = Seal::read(folder.path());
-        assert!(seal.vouches_for(folder.path(), "a"));
-        assert!(!seal.vouches_for(folder.path(), "missing"));
+        assert!(seal.matches(folder.path(), "a"));
+        assert!(!seal.matches(folder.path(), "missing"));
         assert_eq!(seal.length("a"), Some(3));
         fs::write(folder.path().join("a"), b"three").unwrap();
-        assert!(!seal.vouches_for(folder.path(), "a"));
+        assert!(!seal.matches(folder.path(), "a"));
     }
 }

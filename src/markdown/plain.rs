@@ -1,5 +1,4 @@
-//! Small readers that leave the words of marked-up text: HTML without its tags, callouts without
-//! their marks.
+//! The words of marked-up text: HTML without tags, callouts without marks.
 
 use super::blocks::Blocks;
 use crate::text::script;

@@ -1,4 +1,4 @@
-//! What a report does not cover. A reader must not take silence for a clean bill.
+//! The gaps of a report: what was not examined. A reader must not take silence for a clean bill.
 
 use std::collections::BTreeMap;
 

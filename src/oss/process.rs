@@ -73,7 +73,7 @@ pub fn run(command: &mut Command, bounds: Bounds<'_>) -> Result<Ran> {
             Ok(None) => {}
             Err(error) => {
                 kill_group(&mut child);
-                return Err(Error::internal(format!("lost sight of `{name}`: {error}")));
+                return Err(Error::internal(format!("could not wait for `{name}`: {error}")));
             }
         }
         let why = if bounds.stop.load(Ordering::Acquire) {

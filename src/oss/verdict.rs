@@ -5,7 +5,7 @@ use super::{
     checks::Alarm,
     report::{BuildResult, CheckResult, Facts, TestResult},
 };
-use crate::domain::{Timestamp, query::words};
+use crate::domain::{Timestamp, count, query::words};
 
 words!(
     /// Whether to try a repository. The words are fixed by the systems that read reports; text for
@@ -102,8 +102,7 @@ impl VerdictInput<'_> {
         add(zero("dangerous-ci"), Verdict::Caution, "strangers can take over its pipelines".into());
         add(zero("licence"), Verdict::Verify, "it has no licence".into());
         if let Some(bytes) = self.little_code {
-            let files = self.facts.files;
-            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            let files = count(self.facts.files, "file");
             let reason =
                 format!("there is hardly any code to judge ({files}, {bytes} bytes of code)");
             add(true, Verdict::Verify, reason);

@@ -1,6 +1,6 @@
 //! What a search gives back.
 
-use super::{filters::TOLD, fuse::Evidence};
+use super::{filters::FILTER_NAMES, fuse::Evidence};
 use crate::{
     domain::{Kind, MatchId, Pid},
     index::{Expansion, Freshness, How, Progress, Total},
@@ -110,7 +110,7 @@ impl Answer {
             let names = self.unknown_filters.join(":`, `");
             let verb =
                 if self.unknown_filters.len() == 1 { "is not a filter" } else { "are not filters" };
-            notes.push(format!("`{names}:` {verb}; searched as words. Filters: {TOLD}"));
+            notes.push(format!("`{names}:` {verb}; searched as words. Filters: {FILTER_NAMES}"));
         }
         match self.prompts_left_out {
             0 => {}

@@ -220,7 +220,7 @@ impl Engine {
             groups = in_order(&view, sort, groups, |group| group.best.hit.id.pid)?;
         }
         if groups.is_empty() && query.quotes_a_sentence() {
-            return self.search_once(&query.clone().loosened(), options);
+            return self.search_once(&query.clone().without_phrases(), options);
         }
         let none_near = groups.is_empty() && (aim.is_some() || spelled);
         let total = Total { items: total.items.max(groups.len()), exact: total.exact };

@@ -32,9 +32,9 @@ const NAMES: [(&str, Name); 12] = [
     ("dateTo", Name::Until),
 ];
 
-/// The names to tell of, each once.
-pub const TOLD: &str = "`kind:`, `label:` (or `tag:`), `category:`, `author:`, `path:`, \
-                        `sentiment:`, `action:`, `after:`, `before:`";
+/// The filter names that messages list.
+pub const FILTER_NAMES: &str = "`kind:`, `label:` (or `tag:`), `category:`, `author:`, `path:`, \
+                                `sentiment:`, `action:`, `after:`, `before:`";
 
 /// Words before a colon that are no filter in any program: schemes of addresses and numbers.
 const SCHEMES: [&str; 12] =

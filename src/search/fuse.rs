@@ -11,18 +11,18 @@
 
 use crate::domain::Kind;
 
-/// What meaning counts in the sum.
+/// Weight of the cosine in the sum.
 pub(super) const MEANING: f32 = 0.5;
-/// What a BM25 score counts.
+/// Weight of the BM25 score.
 pub(super) const WORDS: f32 = 0.25;
-/// What the share of the question counts that an item's words answer.
+/// Weight of the share of the question's words that the item has.
 pub(super) const SHARE: f32 = 0.35;
-/// How fast it grows with the share: half of the words count for a third.
+/// Exponent of that share: half of the words give about a third of the weight.
 const SHARE_POWER: f32 = 1.5;
-/// What the share counts that a passage's own words answer, among the passages of one item.
+/// Weight of the share that the passage itself has, when the passages of one item are ordered.
 const OWN: f32 = 0.3;
-/// What the first passage of a page counts beside what it says; the second has half of it, the
-/// third a third, and by words alone a quarter and a ninth.
+/// Bonus of a page's first passage. The second has half of it, the third a third; by words alone a
+/// quarter and a ninth.
 const OPENING: f32 = 0.05;
 /// The part of it for a bookmark, a card or a prompt: about what a passage of a page has on average.
 const ONLY_PASSAGE: f32 = 1.0 / 3.0;
@@ -49,11 +49,11 @@ pub(super) struct Floor {
 impl Floor {
     const SENTENCE: Self = Self { home: 0.20, abroad: 0.15 };
     /// A word or two that occur nowhere: the model has only their letters to go by.
-    const UNHEARD: Self = Self { home: 0.25, abroad: 0.25 };
+    const UNKNOWN_WORDS: Self = Self { home: 0.25, abroad: 0.25 };
 
     /// The floor for a question of so many words, of which some are known or none.
     pub(super) fn of(words: usize, known: bool) -> Self {
-        if known || words > 2 { Self::SENTENCE } else { Self::UNHEARD }
+        if known || words > 2 { Self::SENTENCE } else { Self::UNKNOWN_WORDS }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the kind of an item counts: what the user wants first, and prompts only where they fit.
+//! Bonus for the kinds the user prefers; prompts only where they fit.
 
 use std::collections::HashSet;
 

@@ -46,7 +46,7 @@ impl Query {
     }
 
     /// The same question with its phrases as words.
-    pub fn loosened(mut self) -> Self {
+    pub fn without_phrases(mut self) -> Self {
         self.mentioned.append(&mut self.phrases);
         self
     }

@@ -126,8 +126,8 @@ pub trait Bookmarks: Send + Sync {
     /// The bookmark as the journal keeps it.
     fn record(&self, pid: Pid) -> Result<Option<String>>;
 
-    /// Makes bookmarks what is wanted, under the pid that each had. An error, and nothing changed,
-    /// when one of them is not what was expected.
+    /// Writes each bookmark's new state under its former pid. Fails without a change if one differs
+    /// from its expected state.
     fn put_states(&self, states: &[BookmarkState], change: &mut NewChange) -> Result<()>;
 
     /// The bookmark that this one would be joined with.

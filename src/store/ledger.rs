@@ -36,7 +36,7 @@ pub enum Account {
     Author(UserId),
     /// What the operator earned.
     Platform,
-    /// The world: minus what came in from it.
+    /// Money outside the books. Its balance is minus what came in.
     Outside(Outside),
 }
 
@@ -174,7 +174,7 @@ impl NewEntry {
     }
 }
 
-/// What became of an entry to book.
+/// The result of booking an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
     /// It is booked.
@@ -208,7 +208,7 @@ pub struct NewHold {
     pub call: Call,
     /// What makes two calls the same call.
     pub identity: CallIdentity,
-    /// How many calls of this method a user may try for nothing.
+    /// How many trial calls of this method each user has.
     pub trial_calls: u32,
     /// What a user may spend from `day` on.
     pub user_cap: Money,
@@ -233,12 +233,12 @@ pub struct CallIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HoldId(pub i64);
 
-/// What a paid call needs before it runs.
+/// Whether a paid call may run, and what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begun {
+pub enum Admission {
     /// The price is held.
     Held(HoldId),
-    /// A call for trying is held; so many are left after it.
+    /// A trial call is held; so many are left after it.
     Trial(HoldId, u32),
     /// The same call succeeded before; the entry charged it, unless it was a trial.
     Repeat(Option<EntryId>),
@@ -331,7 +331,7 @@ pub trait Ledger: Send + Sync {
 
     /// Decides in one transaction whether a call may run, and holds what it costs. Every process
     /// sees the hold at once; a power cut may take it away, as a release would.
-    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Begun>;
+    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Admission>;
 
     /// Charges a call that succeeded: `author` of the price to its author, the rest to the
     /// platform. A call whose twin was charged meanwhile is not charged. A hold that was released

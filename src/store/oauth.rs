@@ -75,7 +75,7 @@ pub struct Connection {
     pub revoked: Option<Timestamp>,
 }
 
-/// What became of a code that a client presented.
+/// The result of redeeming a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Redeemed {
     /// The tokens are issued.
@@ -86,7 +86,7 @@ pub enum Redeemed {
     Replayed(Connection),
 }
 
-/// What became of a refresh token that a client presented.
+/// The result of redeeming a refresh token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refreshed {
     /// The tokens are issued, with these scopes.

@@ -129,9 +129,9 @@ pub struct Change {
     pub revisions: usize,
 }
 
-/// Revisions that were begun: those of a change from a number on.
+/// Revisions of a change that is not finished: those from an index on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Begun {
+pub struct PendingChange {
     /// The change.
     pub id: ChangeId,
     /// Index of its first revision.
@@ -251,20 +251,20 @@ pub trait Revisions: Send + Sync {
         turn: &Turn<'_>,
         change: &mut NewChange,
         revisions: &[Revision],
-    ) -> Result<Begun>;
+    ) -> Result<PendingChange>;
 
     /// Marks what was begun as done, as it was begun.
-    fn finish(&self, begun: Begun) -> Result<()>;
+    fn finish(&self, begun: PendingChange) -> Result<()>;
 
     /// Marks what was begun as done, with these revisions in the place of those begun. Empty ones
     /// are left out; a change that has none is removed. Returns whether the change remains.
-    fn finish_as(&self, begun: Begun, revisions: &[Revision]) -> Result<bool>;
+    fn finish_as(&self, begun: PendingChange, revisions: &[Revision]) -> Result<bool>;
 
     /// Forgets what was begun: it did not happen.
-    fn abandon(&self, begun: Begun) -> Result<()>;
+    fn abandon(&self, begun: PendingChange) -> Result<()>;
 
     /// What was begun and not finished, oldest first. Only the holder of the turn may act on it.
-    fn pending(&self) -> Result<Vec<Begun>>;
+    fn pending(&self) -> Result<Vec<PendingChange>>;
 
     /// One change.
     fn get(&self, id: ChangeId) -> Result<Option<Change>>;

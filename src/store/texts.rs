@@ -14,11 +14,11 @@ use crate::{
 /// Why a page has no text at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unread {
-    /// Nothing is there. Whether the page is gone is for a look at the whole vault to say.
+    /// The file does not exist. Only a look at the whole vault decides that the page is gone.
     Absent,
-    /// It may still say what it said: it cannot be read now. The sentence says why.
+    /// The file cannot be read now; its text may be unchanged. Holds the reason.
     Unreadable(String),
-    /// What is there is no text of a page: too large, not UTF-8, a link. The sentence says why.
+    /// The file is not a page: too large, not UTF-8, a link. Holds the reason.
     Unfit(String),
 }
 

@@ -145,7 +145,10 @@ where
         };
         let level = metadata.level().as_str();
         if left_out > 0 {
-            let message = format!("{left_out} lines like the next were left out");
+            let message = match left_out {
+                1 => "1 line like the next was left out".to_owned(),
+                left_out => format!("{left_out} lines like the next were left out"),
+            };
             self.say(writer.by_ref(), level, &message)?;
         }
         let target = metadata.target();

@@ -38,7 +38,7 @@ pub struct ListedPrice {
     pub price: Price,
     /// The currency.
     pub currency: String,
-    /// Calls that each buyer has for trying.
+    /// Trial calls that each buyer has.
     pub free_calls: u32,
 }
 

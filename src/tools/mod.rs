@@ -45,7 +45,7 @@ words!(
     Format, "format", { Text = "text", Json = "json" }
 );
 
-/// What a call changes, told to clients as annotations.
+/// What a call changes, sent to clients as annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Changes nothing.

@@ -34,9 +34,10 @@ pub struct Seen<'a> {
     pub hash: Option<[u8; 32]>,
 }
 
-/// What became of a page or a file. Numbers point into the list of files seen.
+/// A known page and the file that it is now, or one without the other. Numbers point into the list
+/// of files seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum Pairing {
     /// Same content. `touched`: its size or time on disk is to be remembered anew.
     Same {
         /// The page.
@@ -82,8 +83,8 @@ pub fn suspects(known: &[Known<'_>], seen: &[Seen<'_>]) -> Vec<usize> {
 }
 
 /// Decides for every known page and every file seen. Gone pages come first and moves before what
-/// takes their old place, so that the fates can be applied in order.
-pub fn decide(known: &[Known<'_>], seen: &[Seen<'_>]) -> Vec<Fate> {
+/// takes their old place, so that the pairings can be applied in order.
+pub fn decide(known: &[Known<'_>], seen: &[Seen<'_>]) -> Vec<Pairing> {
     let by_path: HashMap<&str, usize> =
         known.iter().enumerate().map(|(index, known)| (known.path, index)).collect();
     let seen_by_path: HashMap<&str, usize> =
@@ -99,7 +100,7 @@ pub fn decide(known: &[Known<'_>], seen: &[Seen<'_>]) -> Vec<Fate> {
         let touched = known.stamp != file.stamp;
         let unread = file.hash.is_none() && !touched;
         if unread || file.hash == Some(known.hash) {
-            same.push(Fate::Same { pid: known.pid, seen: index, touched });
+            same.push(Pairing::Same { pid: known.pid, seen: index, touched });
         } else {
             changed.push((page, index));
         }
@@ -110,24 +111,24 @@ pub fn decide(known: &[Known<'_>], seen: &[Seen<'_>]) -> Vec<Fate> {
 
     let moved_pages: HashSet<usize> = moves.iter().map(|(page, _)| *page).collect();
     let moved_files: HashSet<usize> = moves.iter().map(|(_, file)| *file).collect();
-    let mut fates: Vec<Fate> = gone
+    let mut pairings: Vec<Pairing> = gone
         .iter()
         .filter(|page| !moved_pages.contains(page))
-        .map(|page| Fate::Gone { pid: known[*page].pid })
+        .map(|page| Pairing::Gone { pid: known[*page].pid })
         .collect();
-    fates.extend(
-        moves.iter().map(|(page, file)| Fate::Moved { pid: known[*page].pid, seen: *file }),
+    pairings.extend(
+        moves.iter().map(|(page, file)| Pairing::Moved { pid: known[*page].pid, seen: *file }),
     );
-    fates.extend(
+    pairings.extend(
         changed
             .iter()
             .filter(|(page, _)| !moved_pages.contains(page))
-            .map(|(page, file)| Fate::Changed { pid: known[*page].pid, seen: *file }),
+            .map(|(page, file)| Pairing::Changed { pid: known[*page].pid, seen: *file }),
     );
     let fresh = new.iter().filter(|file| !moved_files.contains(file));
-    fates.extend(fresh.map(|file| Fate::New { seen: *file }));
-    fates.extend(same);
-    fates
+    pairings.extend(fresh.map(|file| Pairing::New { seen: *file }));
+    pairings.extend(same);
+    pairings
 }
 
 /// Pages and the files they moved to.
@@ -274,62 +275,65 @@ mod tests {
         Stamp { size: content.len() as u64, mtime_ns: i64::from(hash(content)[0]) }
     }
 
-    fn fates(before: &[&str], after: &[&str]) -> Vec<String> {
+    fn pairings(before: &[&str], after: &[&str]) -> Vec<String> {
         let (known, seen) = (known(before), seen(after));
-        let mut fates: Vec<String> = decide(&known, &seen)
+        let mut pairings: Vec<String> = decide(&known, &seen)
             .into_iter()
-            .map(|fate| match fate {
-                Fate::Same { pid, seen: at, .. } => format!("same {pid} {}", seen[at].path),
-                Fate::Changed { pid, seen: at } => format!("changed {pid} {}", seen[at].path),
-                Fate::Moved { pid, seen: at } => format!("moved {pid} {}", seen[at].path),
-                Fate::New { seen: at } => format!("new {}", seen[at].path),
-                Fate::Gone { pid } => format!("gone {pid}"),
+            .map(|pairing| match pairing {
+                Pairing::Same { pid, seen: at, .. } => format!("same {pid} {}", seen[at].path),
+                Pairing::Changed { pid, seen: at } => format!("changed {pid} {}", seen[at].path),
+                Pairing::Moved { pid, seen: at } => format!("moved {pid} {}", seen[at].path),
+                Pairing::New { seen: at } => format!("new {}", seen[at].path),
+                Pairing::Gone { pid } => format!("gone {pid}"),
             })
             .collect();
-        fates.sort();
-        fates
+        pairings.sort();
+        pairings
     }
 
     #[test]
     fn edits_and_renames_keep_the_page() {
-        assert_eq!(fates(&["a:1"], &["a:1"]), ["same 1 a"]);
-        assert_eq!(fates(&["a:1"], &["a:2"]), ["changed 1 a"]);
-        assert_eq!(fates(&["a:1"], &["б:1"]), ["moved 1 б"]);
-        assert_eq!(fates(&["a:1"], &["x/a:1", "b:2"]), ["moved 1 x/a", "new b"]);
-        assert_eq!(fates(&["a:1"], &[]), ["gone 1"]);
-        assert_eq!(fates(&[], &["a:1"]), ["new a"]);
+        assert_eq!(pairings(&["a:1"], &["a:1"]), ["same 1 a"]);
+        assert_eq!(pairings(&["a:1"], &["a:2"]), ["changed 1 a"]);
+        assert_eq!(pairings(&["a:1"], &["б:1"]), ["moved 1 б"]);
+        assert_eq!(pairings(&["a:1"], &["x/a:1", "b:2"]), ["moved 1 x/a", "new b"]);
+        assert_eq!(pairings(&["a:1"], &[]), ["gone 1"]);
+        assert_eq!(pairings(&[], &["a:1"]), ["new a"]);
     }
 
     #[test]
     fn a_copy_is_new_and_an_edited_rename_is_not_a_move() {
-        assert_eq!(fates(&["a:1"], &["a:1", "b:1"]), ["new b", "same 1 a"]);
-        assert_eq!(fates(&["a:1"], &["b:2"]), ["gone 1", "new b"]);
+        assert_eq!(pairings(&["a:1"], &["a:1", "b:1"]), ["new b", "same 1 a"]);
+        assert_eq!(pairings(&["a:1"], &["b:2"]), ["gone 1", "new b"]);
         // Copied away, then edited: the page stays where its path is.
-        assert_eq!(fates(&["a:1"], &["a:2", "b:1"]), ["changed 1 a", "new b"]);
-        assert_eq!(fates(&["a:1", "b:2"], &["a:3", "b:1"]), ["changed 1 a", "changed 2 b"]);
+        assert_eq!(pairings(&["a:1"], &["a:2", "b:1"]), ["changed 1 a", "new b"]);
+        assert_eq!(pairings(&["a:1", "b:2"], &["a:3", "b:1"]), ["changed 1 a", "changed 2 b"]);
     }
 
     #[test]
     fn files_that_trade_places_take_their_pages_along() {
-        assert_eq!(fates(&["a:1", "b:2"], &["a:2", "b:1"]), ["moved 1 b", "moved 2 a"]);
+        assert_eq!(pairings(&["a:1", "b:2"], &["a:2", "b:1"]), ["moved 1 b", "moved 2 a"]);
         assert_eq!(
-            fates(&["a:1", "b:2", "c:3"], &["a:3", "b:1", "c:2"]),
+            pairings(&["a:1", "b:2", "c:3"], &["a:3", "b:1", "c:2"]),
             ["moved 1 b", "moved 2 c", "moved 3 a"]
         );
         // Rotation: b made room for a.
-        assert_eq!(fates(&["a:1", "b:2"], &["b:1", "c:2"]), ["moved 1 b", "moved 2 c"]);
+        assert_eq!(pairings(&["a:1", "b:2"], &["b:1", "c:2"]), ["moved 1 b", "moved 2 c"]);
         // Overwritten: the path keeps its page.
-        assert_eq!(fates(&["a:1", "b:2"], &["b:1"]), ["changed 2 b", "gone 1"]);
+        assert_eq!(pairings(&["a:1", "b:2"], &["b:1"]), ["changed 2 b", "gone 1"]);
     }
 
     #[test]
     fn ties_go_to_the_same_name_then_the_nearest_path() {
-        assert_eq!(fates(&["x/a:1", "y/b:1"], &["z/b:1", "z/a:1"]), ["moved 1 z/a", "moved 2 z/b"]);
         assert_eq!(
-            fates(&["x/p/a:1", "y/q/a:1"], &["y/a:1", "x/a:1"]),
+            pairings(&["x/a:1", "y/b:1"], &["z/b:1", "z/a:1"]),
+            ["moved 1 z/a", "moved 2 z/b"]
+        );
+        assert_eq!(
+            pairings(&["x/p/a:1", "y/q/a:1"], &["y/a:1", "x/a:1"]),
             ["moved 1 x/a", "moved 2 y/a"]
         );
-        assert_eq!(fates(&["a:1", "b:1"], &["c:1"]), ["gone 2", "moved 1 c"]);
+        assert_eq!(pairings(&["a:1", "b:1"], &["c:1"]), ["gone 2", "moved 1 c"]);
     }
 
     #[test]
@@ -338,10 +342,13 @@ mod tests {
         let mut files = seen(&["a:1", "b:3", "c:4"]);
         assert_eq!(suspects(&known, &files), [1, 2]);
         files[0].hash = None;
-        assert!(matches!(decide(&known, &files).last(), Some(Fate::Same { touched: false, .. })));
+        assert!(matches!(
+            decide(&known, &files).last(),
+            Some(Pairing::Same { touched: false, .. })
+        ));
         files[0].stamp.mtime_ns += 1;
         files[0].hash = Some(hash("1"));
-        assert!(decide(&known, &files).contains(&Fate::Same {
+        assert!(decide(&known, &files).contains(&Pairing::Same {
             pid: Pid(1),
             seen: 0,
             touched: true
@@ -361,24 +368,24 @@ mod tests {
             let before: Vec<&str> = before.iter().map(String::as_str).collect();
             let after: Vec<&str> = after.iter().map(String::as_str).collect();
             let (known, seen) = (known(&before), seen(&after));
-            let fates = decide(&known, &seen);
+            let pairings = decide(&known, &seen);
             let mut pids = Vec::new();
             let mut files = Vec::new();
-            for fate in &fates {
-                match *fate {
-                    Fate::Same { pid, seen, .. } | Fate::Changed { pid, seen } | Fate::Moved { pid, seen } => {
+            for pairing in &pairings {
+                match *pairing {
+                    Pairing::Same { pid, seen, .. } | Pairing::Changed { pid, seen } | Pairing::Moved { pid, seen } => {
                         pids.push(pid.0);
                         files.push(seen);
                     }
-                    Fate::New { seen } => files.push(seen),
-                    Fate::Gone { pid } => pids.push(pid.0),
+                    Pairing::New { seen } => files.push(seen),
+                    Pairing::Gone { pid } => pids.push(pid.0),
                 }
             }
             pids.sort_unstable();
             files.sort_unstable();
             proptest::prop_assert_eq!(pids, (1..=known.len() as i64).collect::<Vec<_>>());
             proptest::prop_assert_eq!(files, (0..seen.len()).collect::<Vec<_>>());
-            proptest::prop_assert_eq!(decide(&known, &seen), fates);
+            proptest::prop_assert_eq!(decide(&known, &seen), pairings);
         }
     }
 }

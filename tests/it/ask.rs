@@ -33,9 +33,9 @@ fn ask(client: &mut Client, question: &str) -> Value {
     client.call("ask", json!({ "question": question }))["structuredContent"].clone()
 }
 
-/// Seed 001: `answer`, `confidence`, `sources`.
+/// `answer`, `confidence`, `sources`.
 #[test]
-fn the_answer_has_the_shape_of_the_seed() {
+fn an_answer_has_a_confidence_and_sources() {
     let home = library();
     let result = client(&home).call(
         "ask",

@@ -101,7 +101,7 @@ fn trends_and_recommendations_are_worded_by_a_model_but_not_counted() {
     assert_eq!((&told["summary"], &told["count"]), (&json!(nice), &json!(2)));
     let told = ask(&Stub::saying(json!({"texts": ["9 bookmarks this week, all wonderful."]})));
     assert!(told["summary"].as_str().unwrap().starts_with("2 bookmarks, none"), "{told}");
-    assert!(told["notes"].to_string().contains("does not match the library"), "{told}");
+    assert!(told["notes"].to_string().contains("did not match the library"), "{told}");
     let told = ask(&Stub::new(vec![Turn::Raw("500 Internal Server Error", "{}".into())]));
     assert!(told["summary"].as_str().unwrap().starts_with("2 bookmarks, none"), "{told}");
     assert!(told["notes"].to_string().contains("could not be used"), "{told}");

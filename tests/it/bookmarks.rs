@@ -1,10 +1,10 @@
-//! Seed 001 over the wire: bookmarks imported, searched with filters, recommended, counted.
+//! Bookmarks over the wire: imported, searched with filters, recommended, counted.
 
 use serde_json::{Value, json};
 
 use crate::support::{Client, Home, put, shared};
 
-/// Posts of our own, in the words of seed 001 and in three languages.
+/// Posts of our own, in the form of an X bookmark skill and in three languages.
 fn saved() -> String {
     let post = |id: &str, author: &str, day: &str, text: &str, likes: u64, extra: Value| {
         let mut post = json!({
@@ -97,7 +97,7 @@ fn ids(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_search_answers_with_the_fields_of_the_seed() {
+fn a_search_answers_with_the_fields_of_a_post() {
     let (_home, mut client) = library();
     let answer = client
         .call("search", json!({"query": "RAG 実装", "filters": {"kind": "bookmark"}, "limit": 3}));
@@ -169,7 +169,7 @@ fn a_filter_that_cannot_be_is_told_with_what_can() {
 }
 
 #[test]
-fn trends_answer_with_the_fields_of_the_seed() {
+fn trends_answer_with_their_fields() {
     let (_home, mut client) = library();
     let answer = client.call("trends", json!({"period": "1w", "asOf": "2025-01-15"}));
     let told = &answer["structuredContent"];
@@ -359,7 +359,7 @@ fn real_exports_count_as_the_oracle_does_and_a_repeat_changes_nothing() {
             "{name}: {again}"
         );
         for (period, window) in expected["windows"].as_object().unwrap() {
-            // The oracle has one more window than the seed.
+            // The oracle has one more window than the tool.
             if period == "3d" {
                 continue;
             }

@@ -85,7 +85,7 @@ fn an_emptied_cards_file_is_not_written_to_and_its_cards_are_still_found() {
         let found = findings(&home);
         let wrong = found.iter().find(|finding| finding["level"] == "wrong");
         assert!(
-            wrong.unwrap()["mend"].as_str().unwrap().contains("put the file back"),
+            wrong.unwrap()["remedy"].as_str().unwrap().contains("put the file back"),
             "{found:?}"
         );
     }
@@ -192,7 +192,7 @@ fn emptied_prompts_are_not_written_to_and_a_backup_brings_them_back() {
     assert_eq!(std::fs::metadata(&file).unwrap().len(), 0);
     assert_eq!(count(&home), 3, "their passages stay");
     let found = findings(&home);
-    let told = |finding: &Value| finding["mend"].as_str().unwrap().contains("prompt restore");
+    let told = |finding: &Value| finding["remedy"].as_str().unwrap().contains("prompt restore");
     assert!(found.iter().any(told), "{found:?}");
     let backups = home.say(&["prompt", "backups"]);
     let newest = backups.split_whitespace().next().unwrap();

@@ -1,4 +1,4 @@
-//! Seed 003 over the wire: Memento's nine tools, its transport, and its database beside its web app.
+//! Memento over the wire: its nine tools, its transport, and its database beside its web app.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_request_of_seed_003_is_answered_as_it_says() {
+fn every_request_is_answered_as_memento_answers_it() {
     let home = Home::new();
     let mut client = open(&home);
     let created = said(&client.call(

@@ -158,7 +158,7 @@ fn failed(steps: &[Value]) -> (String, String, String) {
         panic!("every step passed: {steps:#?}");
     });
     let text = |field: &str| step[field].as_str().unwrap().to_owned();
-    (text("step"), text("what"), text("mend"))
+    (text("step"), text("what"), text("remedy"))
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_login_that_works_passes_every_step() {
 #[test]
 fn a_proxy_that_gets_one_thing_wrong_is_found_out() {
     let home = home();
-    for (fault, path, step, what, mend) in [
+    for (fault, path, step, what, remedy) in [
         (
             Fault::StripsAnswer("www-authenticate"),
             "/mcp",
@@ -240,14 +240,14 @@ fn a_proxy_that_gets_one_thing_wrong_is_found_out() {
         assert!(!ok, "{step}");
         let found = failed(&steps);
         assert_eq!(found.0, step, "{steps:#?}");
-        assert!(found.1.contains(what) && found.2.contains(mend), "{found:?}");
+        assert!(found.1.contains(what) && found.2.contains(remedy), "{found:?}");
     }
 }
 
 #[test]
 fn a_wrong_setting_of_the_server_is_found_out() {
     let home = home();
-    for (config, path, step, what, mend) in [
+    for (config, path, step, what, remedy) in [
         (
             "[server]\npublic_url = \"https://old.example.org\"\n",
             "/mcp",
@@ -262,7 +262,7 @@ fn a_wrong_setting_of_the_server_is_found_out() {
         let (ok, steps) = walk(&home, &format!("{origin}{path}"));
         let found = failed(&steps);
         assert!(!ok && found.0 == step, "{steps:#?}");
-        assert!(found.1.contains(what) && found.2.contains(mend), "{found:?}");
+        assert!(found.1.contains(what) && found.2.contains(remedy), "{found:?}");
     }
     let nobody = Home::new();
     let server = serve(&nobody, "");

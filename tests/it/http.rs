@@ -25,9 +25,9 @@ fn names(answer: &Value) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Seed 000: a plain `curl -d` with no handshake.
+/// trip2g: a plain `curl -d` with no handshake.
 #[test]
-fn seed_000_tools_list() {
+fn tools_are_listed_without_a_handshake() {
     let home = library();
     let server = home.serve();
     let answer =

@@ -95,7 +95,7 @@ fn a_result_says_what_a_buyer_needs() {
     );
     assert!(review["address"].as_str().unwrap().ends_with("/_system/mcp/mira"), "{review}");
     assert_eq!(review["calls30Days"], 0, "{review}");
-    // A call for trying, then the price, then too much.
+    // A trial call, then the price, then too much.
     let review = of(Some(&ann), "review");
     assert_eq!((&review["cost"], &review["affordable"]), (&json!("0.00"), &json!(true)));
     call(&server, Some(&ann), "code-review", json!({ "code": "a" }));

@@ -1,5 +1,5 @@
-//! Seed 004, step by step: search, a focused window, a section, the outline; and wrong pointers that
-//! fail loudly.
+//! Navigation, step by step: search, a focused window, a section, the outline; and wrong pointers
+//! that fail loudly.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ fn text(result: &Value) -> &str {
 }
 
 #[test]
-fn seed_004_search_then_window_then_section() {
+fn search_then_window_then_section() {
     let (_home, mut client) = library();
     let tools = client.ask("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().unwrap();

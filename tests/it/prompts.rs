@@ -1,4 +1,4 @@
-//! Prompts as their users meet them: seed 002's workflow over every transport, hand edits, many
+//! Prompts as their users meet them: hexai's workflow over every transport, hand edits, many
 //! processes at once, and the shell.
 
 use std::{
@@ -17,9 +17,9 @@ const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#;
 const DELETE: &str =
     r#"{"jsonrpc":"2.0","id":6,"method":"prompts/delete","params":{"name":"perf_analysis"}}"#;
 const GONE: &str = r#"{"jsonrpc":"2.0","id":7,"method":"prompts/update","params":{}}"#;
-const SEED_REVIEW: &str = r#"{"jsonrpc":"2.0","id":8,"method":"prompts/get","params":{"name":"code_review","arguments":{"code":"function hello() { console.log('world'); }"}}}"#;
+const REVIEW: &str = r#"{"jsonrpc":"2.0","id":8,"method":"prompts/get","params":{"name":"code_review","arguments":{"code":"function hello() { console.log('world'); }"}}}"#;
 
-/// Sends the seed's workflow through `send` and compares the answers.
+/// Sends hexai's workflow through `send` and compares the answers.
 fn workflow(mut send: impl FnMut(&str) -> Value) {
     let created = send(CREATE);
     assert_eq!(
@@ -50,7 +50,7 @@ fn workflow(mut send: impl FnMut(&str) -> Value) {
         json!({"code": -32602, "message": "Prompt not found: perf_analysis"})
     );
     assert_eq!(send(GONE)["error"], json!({"code": -32602, "message": "Prompt name is required"}));
-    let review = send(SEED_REVIEW);
+    let review = send(REVIEW);
     assert_eq!(
         review["result"],
         json!({"description": "Analyzes code quality, style, and suggests improvements", "messages": [{"role": "user",
@@ -59,7 +59,7 @@ fn workflow(mut send: impl FnMut(&str) -> Value) {
 }
 
 #[test]
-fn the_seeds_workflow_line_by_line() {
+fn hexais_workflow_line_by_line() {
     let home = Home::new();
     let mut client = home.stdio();
     client.initialize();
@@ -75,7 +75,7 @@ fn the_seeds_workflow_line_by_line() {
 }
 
 #[test]
-fn the_seeds_workflow_with_content_length() {
+fn hexais_workflow_with_content_length() {
     let home = Home::new();
     let mut child = home
         .command(&["mcp"])
@@ -115,7 +115,7 @@ fn the_seeds_workflow_with_content_length() {
 }
 
 #[test]
-fn the_seeds_workflow_over_http() {
+fn hexais_workflow_over_http() {
     let home = Home::new();
     let token = home.token("owner");
     let server = home.serve();
@@ -127,7 +127,7 @@ fn the_seeds_workflow_over_http() {
 
 /// The revision without a handshake: every request says for itself which protocol it speaks.
 #[test]
-fn the_seeds_workflow_without_a_handshake() {
+fn hexais_workflow_without_a_handshake() {
     let home = Home::new();
     let mut client = home.stdio();
     workflow(|request| {
@@ -144,7 +144,7 @@ fn the_seeds_workflow_without_a_handshake() {
         loop {
             let mut message = client.read();
             if message.get("id").is_some() {
-                // This era says of every result what it is; the rest is the seed's.
+                // This era says of every result what it is; the rest is hexai's.
                 if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut) {
                     result.retain(|name, _| {
                         !["_meta", "resultType", "ttlMs", "cacheScope"].contains(&name.as_str())

@@ -1,4 +1,4 @@
-//! Seed 003's transport: HTTP+SSE of 2024-11-05, as n8n uses it.
+//! Memento's transport: HTTP+SSE of 2024-11-05, as n8n uses it.
 
 use std::{
     io::{BufRead, BufReader},

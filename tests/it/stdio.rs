@@ -1,7 +1,5 @@
 //! MCP over stdin and stdout.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::support::{Home, PATIENCE};
@@ -42,9 +40,9 @@ fn the_stateless_era_discovers_and_calls_without_a_handshake() {
     assert!(tools["result"]["ttlMs"].is_number());
 }
 
-/// Seed 002's example, byte for byte: its `Content-Length` is wrong, and stdin ends after it.
+/// hexai's example, byte for byte: its `Content-Length` is wrong, and stdin ends after it.
 #[test]
-fn seed_002_content_length() {
+fn a_wrong_content_length_is_read_past() {
     let home = Home::new();
     let mut client = home.stdio();
     client.write(
@@ -133,12 +131,13 @@ fn changed_prompts_are_announced_whoever_changed_them() {
 #[test]
 fn a_page_that_becomes_a_method_is_announced() {
     let home = Home::new();
+    home.note("first.md", "# First\n\nmarmalade\n");
     let mut client = home.stdio();
     client.initialize();
     crate::support::until("the first look at the vault", || {
-        client.ask("tools/list", json!({}))["result"]["tools"].is_array()
+        let found = client.call("search", json!({ "query": "marmalade" }));
+        found["structuredContent"]["totalMatches"] == 1
     });
-    std::thread::sleep(Duration::from_millis(300));
     home.note(
         "review.md",
         "---\nmcp_method: review-it\nmcp_description: Review\n---\nRead {{code}}.\n",

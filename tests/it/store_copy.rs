@@ -210,7 +210,7 @@ fn fill_market(store: &Store, user: notewell::domain::UserId) {
     let process = store.ledger.enlist().unwrap();
     for identity in [1, 2] {
         let begun = store.ledger.begin(&process, &hold(identity)).unwrap();
-        let store::ledger::Begun::Held(held) = begun else { panic!("{begun:?}") };
+        let store::ledger::Admission::Held(held) = begun else { panic!("{begun:?}") };
         // One that is charged, and one that is still under way.
         if identity == 1 {
             store.ledger.capture(held, Money::ZERO, 3).unwrap();

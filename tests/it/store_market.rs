@@ -7,7 +7,7 @@ use notewell::{
     store::{
         self, Ledger, Store, StoreLimits, StoreUrl,
         ledger::{
-            Account, Begun, CallIdentity, EntryFilter, EntryId, EntryKind, HoldId, NewEntry,
+            Account, Admission, CallIdentity, EntryFilter, EntryId, EntryKind, HoldId, NewEntry,
             NewHold, Outside, Posted, Process,
         },
         payments::{Booked, NewPayment, PaymentState},
@@ -62,7 +62,7 @@ fn hold(identity: u8) -> NewHold {
 
 fn held(ledger: &dyn Ledger, process: &Process, new: &NewHold) -> HoldId {
     match ledger.begin(process, new).unwrap() {
-        Begun::Held(id) | Begun::Trial(id, _) => id,
+        Admission::Held(id) | Admission::Trial(id, _) => id,
         other => panic!("{other:?}"),
     }
 }
@@ -165,13 +165,13 @@ fn a_call_holds_its_price_and_is_charged_or_not() {
     every_store(|store, _| {
         let ledger = &*store.ledger;
         let process = ledger.enlist().unwrap();
-        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Short(Money::ZERO));
+        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Admission::Short(Money::ZERO));
         top_up(ledger, ANN, 15_000, "a");
         let first = held(ledger, &process, &hold(1));
         assert_eq!(balance(store, Account::User(ANN)), Money(5_000));
         assert_eq!(balance(store, Account::Held(ANN)), PRICE);
-        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Running);
-        assert_eq!(ledger.begin(&process, &hold(2)).unwrap(), Begun::Short(Money(5_000)));
+        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Admission::Running);
+        assert_eq!(ledger.begin(&process, &hold(2)).unwrap(), Admission::Short(Money(5_000)));
         proved(store);
         assert!(ledger.release(first, Outcome::Failed, 3).unwrap());
         assert!(!ledger.release(first, Outcome::Failed, 3).unwrap(), "released before");
@@ -185,13 +185,13 @@ fn a_call_holds_its_price_and_is_charged_or_not() {
         assert_eq!(balance(store, Account::Platform), Money(2_000));
         assert_eq!(balance(store, Account::Held(ANN)), Money::ZERO);
         // The same call again costs nothing; another key with it does not become another call.
-        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Repeat(captured.entry));
+        assert_eq!(ledger.begin(&process, &hold(1)).unwrap(), Admission::Repeat(captured.entry));
         let mut other = hold(1);
         other.identity.arguments = [9; 32];
-        assert_eq!(ledger.begin(&process, &other).unwrap(), Begun::KeyTaken);
+        assert_eq!(ledger.begin(&process, &other).unwrap(), Admission::KeyTaken);
         let mut later = hold(1);
         later.repeat_since = Timestamp::now().plus_days(1);
-        assert_eq!(ledger.begin(&process, &later).unwrap(), Begun::Short(Money(5_000)));
+        assert_eq!(ledger.begin(&process, &later).unwrap(), Admission::Short(Money(5_000)));
         assert!(ledger.open_holds().unwrap().is_empty());
         let rows = store.usage.list(&UsageFilter::default(), 10).unwrap();
         let outcomes: Vec<_> = rows.iter().map(|row| (row.outcome, row.charged)).collect();
@@ -233,7 +233,7 @@ fn after_a_refund_the_same_call_is_charged_again() {
         let refund = ledger.post(&refund).unwrap().entry().id;
         let row = store.usage.list(&UsageFilter::default(), 10).unwrap().remove(0);
         assert_eq!(row.refund, Some(refund));
-        assert!(matches!(ledger.begin(&process, &hold(1)).unwrap(), Begun::Held(_)));
+        assert!(matches!(ledger.begin(&process, &hold(1)).unwrap(), Admission::Held(_)));
         proved(store);
     });
 }
@@ -245,14 +245,14 @@ fn trials_and_caps_count_what_is_under_way() {
         let process = ledger.enlist().unwrap();
         let trial = |identity| NewHold { trial_calls: 2, ..hold(identity) };
         let begin = |new: &NewHold| ledger.begin(&process, new).unwrap();
-        let Begun::Trial(first, 1) = begin(&trial(1)) else { panic!() };
-        let Begun::Trial(second, 0) = begin(&trial(2)) else { panic!() };
-        assert_eq!(begin(&trial(3)), Begun::Short(Money::ZERO));
+        let Admission::Trial(first, 1) = begin(&trial(1)) else { panic!() };
+        let Admission::Trial(second, 0) = begin(&trial(2)) else { panic!() };
+        assert_eq!(begin(&trial(3)), Admission::Short(Money::ZERO));
         ledger.release(second, Outcome::Failed, 0).unwrap();
         assert_eq!(ledger.capture(first, Money(8_000), 0).unwrap().outcome, Outcome::Trial);
         assert_eq!(store.usage.trials(ANN, &[PAGE]).unwrap()[&PAGE], 1);
-        assert_eq!(begin(&trial(1)), Begun::Repeat(None), "a repeat uses up no trial");
-        let Begun::Trial(second, 0) = begin(&trial(2)) else { panic!() };
+        assert_eq!(begin(&trial(1)), Admission::Repeat(None), "a repeat uses up no trial");
+        let Admission::Trial(second, 0) = begin(&trial(2)) else { panic!() };
         ledger.capture(second, Money(8_000), 0).unwrap();
         top_up(ledger, ANN, 100_000, "a");
         let capped = |identity, user_cap, token_cap| NewHold {
@@ -260,15 +260,15 @@ fn trials_and_caps_count_what_is_under_way() {
             token_cap: Money(token_cap),
             ..hold(identity)
         };
-        assert_eq!(begin(&capped(3, 9_999, 99_999)), Begun::UserCap(Money::ZERO));
+        assert_eq!(begin(&capped(3, 9_999, 99_999)), Admission::UserCap(Money::ZERO));
         let under_way = held(ledger, &process, &capped(3, 10_000, 10_000));
-        assert_eq!(begin(&capped(4, 19_999, 99_999)), Begun::UserCap(PRICE));
-        assert_eq!(begin(&capped(4, 99_999, 19_999)), Begun::TokenCap(PRICE));
+        assert_eq!(begin(&capped(4, 19_999, 99_999)), Admission::UserCap(PRICE));
+        assert_eq!(begin(&capped(4, 99_999, 19_999)), Admission::TokenCap(PRICE));
         ledger.capture(under_way, Money(8_000), 0).unwrap();
-        assert_eq!(begin(&capped(4, 99_999, 19_999)), Begun::TokenCap(PRICE));
+        assert_eq!(begin(&capped(4, 99_999, 19_999)), Admission::TokenCap(PRICE));
         let mut other_token = capped(4, 99_999, 19_999);
         other_token.call.token = Some(4);
-        assert!(matches!(begin(&other_token), Begun::Held(_)));
+        assert!(matches!(begin(&other_token), Admission::Held(_)));
         assert_eq!(store.usage.bought(ANN, &[PAGE, Pid(8)]).unwrap(), [PAGE]);
         proved(store);
     });
@@ -512,7 +512,7 @@ fn a_living_process_keeps_its_holds_when_the_server_forgot_its_lock() {
     top_up(&*store.ledger, ANN, 1_000_000, "a");
     let process = store.ledger.enlist().unwrap();
     let held = |identity| match store.ledger.begin(&process, &hold(identity)).unwrap() {
-        Begun::Held(hold) => hold,
+        Admission::Held(hold) => hold,
         other => panic!("{other:?}"),
     };
     let first = held(1);

@@ -159,13 +159,13 @@ fn a_buyer_sees_credit_calls_and_receipts() {
     let fair = Fair::new();
     let ann = fair.person("ann");
     let page = ann.page("/market");
-    assert!(page.contains("5.00 USD") && page.contains("1 call for trying left"), "{page}");
+    assert!(page.contains("5.00 USD") && page.contains("1 trial call left"), "{page}");
     fair.buy("review", "a");
     fair.buy("review", "b");
     fair.buy("review", "b");
     let page = ann.page("/market/credit");
     for part in
-        ["4.75 USD", "for trying, free", ">charged<", "the same again, free", "top-up", ">mira<"]
+        ["4.75 USD", "trial call, free", ">charged<", "the same again, free", "top-up", ">mira<"]
     {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -1,4 +1,4 @@
-//! One slip of the finger.
+//! Words that differ by one typing error.
 
 /// Whether `a` becomes `b` by at most one insertion, deletion, replacement or swap of neighbours.
 pub fn within_one_typo(a: &str, b: &str) -> bool {

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::domain::Error;
+use crate::domain::{Error, count};
 
 /// Wrong passwords for one user before the first delay.
 const FREE_FOR_USER: u32 = 5;
@@ -175,8 +175,8 @@ fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The error of an attempt that came too early.
 pub(super) fn too_early(what: &str, wait: Duration) -> Error {
     let seconds = wait.as_millis().div_ceil(1000).max(1);
-    let unit = if seconds == 1 { "second" } else { "seconds" };
-    Error::limit(format!("too many wrong {what}; try again in {seconds} {unit}"))
+    let wait = count(seconds, "second");
+    Error::limit(format!("too many wrong {what}; try again in {wait}"))
         .with_data(json!({ "retry_after_seconds": seconds }))
 }
 

@@ -327,7 +327,7 @@ impl From<Refusal> for Error {
                 "this passkey opens no account here; sign in with another, or with your password"
             }
             Refusal::Copied => {
-                "this passkey was used elsewhere since, as a copy would be; sign in another way and remove it from your account"
+                "this passkey may have been copied: its counter went back. Sign in with your password or another passkey, and remove this one at `/account`"
             }
         })
     }

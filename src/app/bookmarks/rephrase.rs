@@ -11,7 +11,7 @@ use crate::{
         App,
         rights::{Right, Rights},
     },
-    domain::{Error, Result},
+    domain::{Error, Result, count},
     enrich::covered,
     llm::{self, Provider, Request},
 };
@@ -39,8 +39,9 @@ impl App {
         match rewrite(provider.as_ref(), texts, facts) {
             Ok(0) => None,
             Ok(kept) => Some(format!(
-                "{kept} of {} sentences are not the language model's: what it wrote does not match the library",
-                texts.len()
+                "{kept} of {} {} not rephrased: the model's text did not match the library",
+                count(texts.len(), "sentence"),
+                if kept == 1 { "was" } else { "were" }
             )),
             Err(error) => {
                 tracing::warn!(?error, "the sentences were not rephrased");

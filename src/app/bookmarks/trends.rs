@@ -3,7 +3,7 @@
 use crate::{
     app::App,
     app::rights::Rights,
-    domain::{Bookmark, Pid, Result, Timestamp, query::words},
+    domain::{Bookmark, Pid, Result, Timestamp, count, query::words},
     store::bookmarks::{Counted, Series, Tally, Window},
 };
 
@@ -195,8 +195,7 @@ impl Trends {
             (std::cmp::Ordering::Greater, by) => format!("{by} more than in the {length} before"),
             (std::cmp::Ordering::Less, by) => format!("{by} fewer than in the {length} before"),
         };
-        let plural = if *now == 1 { "" } else { "s" };
-        let mut text = format!("{now} bookmark{plural}{about}, {change}.");
+        let mut text = format!("{}{about}, {change}.", count(*now, "bookmark"));
         let named: Vec<String> = topics
             .iter()
             .take(3)

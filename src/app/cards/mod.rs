@@ -2,7 +2,7 @@
 //! follows. Import and export stand beside it.
 //!
 //! A database that is missing or damaged stops the cards and nothing else: every call says what is
-//! wrong with it. `trust` decides whether the file may be believed.
+//! wrong with it. `trust` decides whether the file can be trusted.
 
 mod arrange;
 mod document;
@@ -30,6 +30,7 @@ use crate::{
     domain::{
         Card, Code, Document, Error, Kind, Result,
         card::{CardChange, Image, NewCard, parse_image_link},
+        count,
     },
     store::{
         Items, Store,
@@ -97,7 +98,7 @@ impl CardRoom {
 
     /// How many cards there are; `None` while no card was ever made.
     pub fn count(&self) -> Result<Option<usize>> {
-        match self.is_unmade()? {
+        match self.has_no_file_yet()? {
             true => Ok(None),
             false if self.server.is_some() => Ok(usize::try_from(self.known()?).ok()),
             false => Ok(Some(self.store()?.stamps()?.len())),
@@ -113,7 +114,7 @@ impl CardRoom {
     }
 
     /// Whether this is a library of our own in which no card was ever made.
-    fn is_unmade(&self) -> Result<bool> {
+    fn has_no_file_yet(&self) -> Result<bool> {
         Ok(self.server.is_none() && self.file.own && !self.file.path.exists() && self.known()? == 0)
     }
 
@@ -158,7 +159,7 @@ impl CardRoom {
             return Ok(Synced::default());
         }
         // A library without cards is not given an empty database for looking.
-        if self.is_unmade()? || self.is_suspect()? {
+        if self.has_no_file_yet()? || self.is_suspect()? {
             return Ok(Synced::default());
         }
         let cards = self.store()?;
@@ -303,10 +304,13 @@ impl CardRoom {
         let card = readable_card(&*self.store()?, id, Images::Bytes, rights)?;
         let images = card.images.unwrap_or_default();
         let text = images.get(n).ok_or_else(|| {
-            Error::invalid_params(format!(
-                "card `{id}` has {} images, counted from 0",
-                images.len()
-            ))
+            Error::invalid_params(match images.len() {
+                0 => format!("card `{id}` has no images"),
+                images => {
+                    let images = count(images, "image");
+                    format!("card `{id}` has {images}; the first is `image/0`")
+                }
+            })
         })?;
         Image::parse(text)
             .ok_or_else(|| Error::invalid_params(format!("image {n} of card `{id}` is not base64")))

@@ -1,4 +1,4 @@
-//! Whether the cards' file may be believed.
+//! Whether the cards' file can be trusted.
 //!
 //! The registry knows how many cards there were. A file that had cards and now has none, is gone,
 //! or fails the check of its structure is suspect: its cards keep their passages, and nothing is
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::CardRoom;
 use crate::{
-    domain::{Code, Error, Kind, Result},
+    domain::{Code, Error, Kind, Result, count},
     store::cards::{Cards, Occupancy},
 };
 
@@ -56,7 +56,7 @@ impl CardRoom {
     /// Why the file cannot be trusted; `None` when it can.
     pub fn suspicion(&self) -> Result<Option<String>> {
         // Looking does not make a database.
-        if self.server.is_some() || self.is_unmade()? {
+        if self.server.is_some() || self.has_no_file_yet()? {
             return Ok(None);
         }
         let path = self.file.path.display();
@@ -85,7 +85,8 @@ impl CardRoom {
     /// itself says enough otherwise.
     fn lost(&self, error: &Error) -> Result<Option<String>> {
         let known = self.known()?;
-        Ok((known > 0).then(|| format!("{error}, and the library knows of {known} cards in it")))
+        let cards = count(known, "card");
+        Ok((known > 0).then(|| format!("{error}, and the library knows of {cards} in it")))
     }
 
     /// The outcome of the check of the file's structure, made once for each file.

@@ -4,7 +4,10 @@
 use std::{collections::HashSet, path::Path};
 
 use super::{App, Finding};
-use crate::{domain::Result, store::sqlite::quick_check};
+use crate::{
+    domain::{Result, count},
+    store::sqlite::quick_check,
+};
 
 /// Categories that are named one by one.
 const MAX_CATEGORIES_NAMED: usize = 10;
@@ -43,12 +46,8 @@ impl App {
         }
         match self.cards.count() {
             Ok(None) => return,
-            Ok(Some(count)) => findings.push(Finding::note(
-                format!(
-                    "{count} card{} in {}",
-                    if count == 1 { "" } else { "s" },
-                    self.cards.place()
-                ),
+            Ok(Some(cards)) => findings.push(Finding::note(
+                format!("{} in {}", count(cards, "card"), self.cards.place()),
                 "they can be read; nothing to do",
             )),
             Err(error) => {
@@ -81,7 +80,7 @@ impl App {
             Err(error) => {
                 findings.push(Finding::wrong(
                     format!("the taxonomy cannot be read: {error}"),
-                    "mend the file, or leave `[bookmarks] taxonomy` out to use the built-in one",
+                    "fix the file, or leave `[bookmarks] taxonomy` out to use the built-in one",
                 ));
                 return Ok(());
             }
@@ -108,7 +107,7 @@ impl App {
 }
 
 /// Adds a finding for each kind of damage to the structure of a database.
-fn check_structure(path: &Path, mend: &str, findings: &mut Vec<Finding>) {
+fn check_structure(path: &Path, remedy: &str, findings: &mut Vec<Finding>) {
     if path.metadata().map_or(0, |metadata| metadata.len()) == 0 {
         return;
     }
@@ -117,7 +116,7 @@ fn check_structure(path: &Path, mend: &str, findings: &mut Vec<Finding>) {
             if let Some(first) = damage.first() {
                 findings.push(Finding::wrong(
                     format!("`{}` is damaged: {}", path.display(), first.replace('\n', " ")),
-                    mend,
+                    remedy,
                 ));
             }
         }

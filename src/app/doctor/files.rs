@@ -55,7 +55,7 @@ impl App {
             findings.push(match problem.broken {
                 true => Finding::wrong(
                     what,
-                    "mend the line by hand; it was left as it is, and every other prompt works",
+                    "fix the line by hand; it was left as it is, and every other prompt works",
                 ),
                 false => Finding::note(what, "it works; change it if that is not what you want"),
             });

@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::{
     app::App,
-    domain::Result,
+    domain::{Result, count},
     index::{Cause, Obstacle},
 };
 
@@ -18,7 +18,7 @@ impl App {
             findings.push(match repair.cause {
                 Cause::Damaged => Finding::note(
                     what,
-                    "the index mended itself; check the disk if this comes back, and `notewell index` finishes what is left",
+                    "the index repaired itself; check the disk if this comes back, and `notewell index` finishes what is left",
                 ),
                 Cause::OtherLibrary => Finding::wrong(
                     what,
@@ -27,18 +27,19 @@ impl App {
             });
         }
         let status = self.index.status()?;
-        let behind = status.freshness.behind;
+        let is_behind = status.freshness.behind > 0;
+        let behind = count(status.freshness.behind, "change");
         match status.freshness.obstacle {
             Some(Obstacle::DiskFull) => findings.push(Finding::wrong(
-                format!("the index is {behind} changes behind: the disk is full"),
+                format!("the index is {behind} behind: the disk is full"),
                 "make room on the disk of the data directory; searches answer from the index as it is",
             )),
             Some(Obstacle::NotWritable) => findings.push(Finding::wrong(
-                format!("the index is {behind} changes behind: the data directory cannot be written"),
+                format!("the index is {behind} behind: the data directory cannot be written"),
                 "make it writable for this account; searches answer from the index as it is",
             )),
-            None if behind > 0 => findings.push(Finding::note(
-                format!("the index is {behind} changes behind"),
+            None if is_behind => findings.push(Finding::note(
+                format!("the index is {behind} behind"),
                 "a running server catches up by itself; `notewell index` does it now",
             )),
             None => {}

@@ -1,7 +1,7 @@
 //! The journal of changes: can every version be read, and is every change settled?
 
 use super::{App, Finding};
-use crate::domain::Result;
+use crate::domain::{Result, count};
 
 impl App {
     pub(super) fn check_journal(&self, findings: &mut Vec<Finding>) -> Result<()> {
@@ -28,9 +28,8 @@ impl App {
             let since = size.oldest.map_or(String::new(), |at| format!(" since {}", at.date()));
             findings.push(Finding::note(
                 format!(
-                    "the history has {} change{}{since} in {:.1} MB",
-                    size.changes,
-                    if size.changes == 1 { "" } else { "s" },
+                    "the history has {}{since} in {:.1} MB",
+                    count(size.changes, "change"),
                     size.bytes as f64 / f64::from(1 << 20),
                 ),
                 "`[history]` limits it; nothing to do",

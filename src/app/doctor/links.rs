@@ -29,7 +29,7 @@ impl App {
                 if broken > MAX_LISTED {
                     continue;
                 }
-                let mend = match &link.nearest {
+                let remedy = match &link.nearest {
                     Some(nearest) => {
                         format!("perhaps `{nearest}` is meant; change the link, or make the note")
                     }
@@ -37,13 +37,16 @@ impl App {
                 };
                 findings.push(Finding::note(
                     format!("`{}` links to `{}`, which leads nowhere", row.path, link.target),
-                    mend,
+                    remedy,
                 ));
             }
         }
         if broken > MAX_LISTED {
             findings.push(Finding::note(
-                format!("{} more links lead nowhere", broken - MAX_LISTED),
+                match broken - MAX_LISTED {
+                    1 => "1 more link leads nowhere".to_owned(),
+                    more => format!("{more} more links lead nowhere"),
+                },
                 "`note_html` with include `links` lists those of one note",
             ));
         }

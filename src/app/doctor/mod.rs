@@ -1,4 +1,4 @@
-//! What is wrong with the library, and how to mend it. Each family of findings has a file of its
+//! What is wrong with the library and how to fix it. Each family of findings has a file of its
 //! own; looking changes nothing.
 
 mod canonical;
@@ -27,18 +27,18 @@ pub struct Finding {
     /// What is the case.
     pub what: String,
     /// What to do; empty where nothing is.
-    pub mend: String,
+    pub remedy: String,
 }
 
 impl Finding {
     /// A problem.
-    pub fn wrong(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { level: Level::Wrong, what: what.into(), mend: mend.into() }
+    pub fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { level: Level::Wrong, what: what.into(), remedy: remedy.into() }
     }
 
     /// Information.
-    pub fn note(what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { level: Level::Note, what: what.into(), mend: mend.into() }
+    pub fn note(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { level: Level::Note, what: what.into(), remedy: remedy.into() }
     }
 }
 

@@ -50,7 +50,7 @@ impl App {
             for problem in &row.facts.page.problems {
                 findings.push(Finding::wrong(
                     format!("`{}`: {problem}", row.path),
-                    "mend the frontmatter; the note is in the library, with that block as text if it cannot be read",
+                    "fix the frontmatter; the note is in the library, with that block as text if it cannot be read",
                 ));
             }
             if let Some(ms) = row.facts.slow_ms {
@@ -70,7 +70,7 @@ impl App {
         for one in self.all_skills(&self.owner())?.left_out {
             findings.push(Finding::wrong(
                 format!("`{}` is no skill: {}", one.path, one.reason),
-                "mend it, or rename the file if it is not meant as a skill",
+                "fix it, or rename the file if it is not meant as a skill",
             ));
         }
         for row in self.store.pages.methods()? {
@@ -88,7 +88,7 @@ impl App {
                 let error = self.section_text(path, heading, &self.owner()).err()?;
                 Some(Finding::wrong(
                     format!("`{}` includes `{whole}`, which cannot be found: {}", row.path, error.message),
-                    "mend the path or the heading, or give it a default: `{{note:PATH#Heading|text}}`",
+                    "fix the path or the heading, or give it a default: `{{note:PATH#Heading|text}}`",
                 ))
             }
             _ => None,

@@ -2,6 +2,8 @@
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::domain::count;
+
 /// Lines of a diff that an answer shows.
 const MAX_LINES: usize = 60;
 /// Characters of a line that an answer shows.
@@ -33,10 +35,8 @@ pub fn compact_diff(old: &str, new: &str) -> String {
             lines.push(format!("{sign}{short}{more}"));
         }
     }
-    match left_out {
-        0 => {}
-        1 => lines.push("… and 1 more changed line".into()),
-        more => lines.push(format!("… and {more} more changed lines")),
+    if left_out > 0 {
+        lines.push(format!("… and {}", count(left_out, "more changed line")));
     }
     lines.join("\n")
 }

@@ -8,7 +8,7 @@ use crate::{
         notes::NoteRef,
         rights::Rights,
     },
-    domain::{Error, Kind, Pid, Result, VaultPath},
+    domain::{Error, Kind, Pid, Result, VaultPath, count},
     markdown::{Note, edit::Edit},
     store::revisions::{Actor, ChangeId, NewChange, Revision},
     vault::{self, TextFile},
@@ -287,8 +287,7 @@ fn summary(spot: &Spot, to: &VaultPath, trash: bool, rewritten: &[RewrittenLinks
     let links: usize = rewritten.iter().map(|note| note.links.len()).sum();
     let links = match links {
         0 => String::new(),
-        1 => " (1 link)".to_owned(),
-        links => format!(" ({links} links)"),
+        links => format!(" ({})", count(links, "link")),
     };
     format!("move `{}` to `{to}`{links}", spot.path)
 }

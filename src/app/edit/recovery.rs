@@ -4,7 +4,7 @@ use super::spot::split_key;
 use crate::{
     app::App,
     domain::Result,
-    store::revisions::{Begun, Revision, Turn},
+    store::revisions::{PendingChange, Revision, Turn},
     vault,
 };
 
@@ -28,7 +28,7 @@ enum State {
 
 impl App {
     /// The revisions of a change that are not finished.
-    pub(in crate::app) fn begun_revisions(&self, begun: Begun) -> Result<Vec<Revision>> {
+    pub(in crate::app) fn begun_revisions(&self, begun: PendingChange) -> Result<Vec<Revision>> {
         let mut all = Vec::new();
         loop {
             let from = begun.first + all.len();
@@ -45,7 +45,7 @@ impl App {
     pub(in crate::app) fn recover_change(
         &self,
         _turn: &Turn<'_>,
-        begun: Begun,
+        begun: PendingChange,
         mut revisions: Vec<Revision>,
     ) -> Result<()> {
         let journal = &self.sources.store.revisions;
@@ -85,7 +85,7 @@ impl App {
     }
 
     /// What the files of a revision hold now.
-    fn state(&self, revision: &Revision, begun: Begun) -> Result<State> {
+    fn state(&self, revision: &Revision, begun: PendingChange) -> Result<State> {
         let content = |key: &str| -> Result<Option<Vec<u8>>> {
             let (vault, path) = split_key(key)?;
             let row = self.known_vault(vault)?;
@@ -110,14 +110,14 @@ impl App {
     }
 
     /// Whether the file of a move was taken away by the change, and not by somebody else.
-    fn is_set_aside(&self, revision: &Revision, begun: Begun) -> bool {
+    fn is_set_aside(&self, revision: &Revision, begun: PendingChange) -> bool {
         let (Ok(from), Some(before)) = (self.page_file(&revision.key), &revision.before) else {
             return false;
         };
         vault::is_set_aside(&from.file, before, begun.id.0)
     }
 
-    fn put_again(&self, revision: &Revision, begun: Begun) -> Result<()> {
+    fn put_again(&self, revision: &Revision, begun: PendingChange) -> Result<()> {
         let mut staged = Vec::new();
         self.stage(revision, &vault::staging_prefix(begun.id.0), &mut staged)?;
         for (_, write) in &mut staged {
@@ -128,7 +128,7 @@ impl App {
     }
 
     /// Writes the old file of a move again.
-    fn put_back(&self, revision: &Revision, begun: Begun) -> Result<()> {
+    fn put_back(&self, revision: &Revision, begun: PendingChange) -> Result<()> {
         let old = Revision {
             pid: revision.pid,
             kind: revision.kind,
@@ -141,7 +141,7 @@ impl App {
     }
 
     /// Removes the new file of a move whose old file is still there.
-    fn remove_copy(&self, revision: &Revision, begun: Begun) -> Result<()> {
+    fn remove_copy(&self, revision: &Revision, begun: PendingChange) -> Result<()> {
         let copy = Revision {
             pid: None,
             kind: revision.kind,

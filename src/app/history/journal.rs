@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     config,
     domain::{Kind, Pid, Result},
-    store::revisions::{Begun, NewChange, Retention, Revision, Revisions, Turn},
+    store::revisions::{NewChange, PendingChange, Retention, Revision, Revisions, Turn},
 };
 
 /// Changes between two prunings of the journal.
@@ -80,7 +80,12 @@ impl Journal {
     }
 
     /// Settles a change that its process did not finish: the items are as they are now.
-    pub fn settle(&self, begun: Begun, before: Vec<Revision>, now: Vec<ItemState>) -> Result<()> {
+    pub fn settle(
+        &self,
+        begun: PendingChange,
+        before: Vec<Revision>,
+        now: Vec<ItemState>,
+    ) -> Result<()> {
         self.revisions.finish_as(begun, &settle(before, now)).map(drop)
     }
 

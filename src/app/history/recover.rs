@@ -3,7 +3,7 @@
 use crate::{
     app::App,
     domain::{Kind, Result},
-    store::revisions::{Begun, Turn},
+    store::revisions::{PendingChange, Turn},
 };
 
 impl App {
@@ -30,7 +30,7 @@ impl App {
 
     /// Notes are completed or taken back as a whole. A write to the cards or the prompts happens
     /// as a whole or not at all, so the items as they are now tell what it did.
-    fn settle(&self, turn: &Turn<'_>, begun: Begun) -> Result<()> {
+    fn settle(&self, turn: &Turn<'_>, begun: PendingChange) -> Result<()> {
         let revisions = self.begun_revisions(begun)?;
         if revisions.iter().any(|revision| revision.kind == Kind::Page) {
             return self.recover_change(turn, begun, revisions);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
-use crate::domain::Kind;
+use crate::domain::{Kind, count};
 
 /// Characters of each side of a one-line diff.
 const MAX_SIDE_CHARS: usize = 60;
@@ -79,7 +79,7 @@ pub fn one_line(kind: Kind, before: Option<&[u8]>, after: Option<&[u8]>) -> Stri
     };
     let more = more_removed + more_added;
     if more > 0 {
-        line += &format!(" (and {more} more line{})", if more == 1 { "" } else { "s" });
+        line += &format!(" (and {})", count(more, "more line"));
     }
     line
 }

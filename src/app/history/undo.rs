@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     app::{App, edit::compact_diff},
-    domain::{Error, Kind, Pid, Result},
+    domain::{Error, Kind, Pid, Result, count},
     store::revisions::{Actor, Change, ChangeId, NewChange, Revision},
 };
 
@@ -46,8 +46,7 @@ pub struct Conflict {
 
 impl fmt::Display for Undone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let items =
-            if self.items == 1 { "1 item".to_owned() } else { format!("{} items", self.items) };
+        let items = count(self.items, "item");
         write!(f, "Undid change {}: {items} (change {}).", self.undone, self.change)?;
         if !self.merged.is_empty() {
             write!(f, " Kept what was changed since in: {}.", self.merged.join(", "))?;

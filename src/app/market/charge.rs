@@ -11,7 +11,7 @@ use crate::{
         user::{Role, User},
     },
     store::{
-        ledger::{Begun, EntryId, HoldId, NewHold},
+        ledger::{Admission, EntryId, HoldId, NewHold},
         usage::{Call, NewUsage, Outcome},
     },
     telemetry::metric,
@@ -36,7 +36,7 @@ pub struct PaidCall<'a> {
     pub author: Option<UserId>,
     /// What a call costs.
     pub price: Price,
-    /// How many calls a user may try for nothing (`price_free`).
+    /// How many trial calls each user has (`price_free`).
     pub trial_calls: u32,
     /// The arguments. Only a hash of them is kept, for a day.
     pub arguments: &'a Map<String, Value>,
@@ -75,7 +75,7 @@ impl PaidCall<'_> {
 pub enum Charge {
     /// The call costs nothing.
     NotCharged(NotCharged),
-    /// The price, or a call for trying, is held.
+    /// The price, or a trial call, is held.
     Held(Hold),
     /// The call brought its own payment, which is verified.
     Prepaid(Box<Prepaid>),
@@ -151,7 +151,7 @@ pub struct Hold {
     started: Instant,
     price: Money,
     author: Option<UserId>,
-    /// How many calls for trying are left after this one; `None` where the price is held.
+    /// How many trial calls are left after this one; `None` where the price is held.
     pub trial_calls_left: Option<u32>,
     is_open: bool,
 }
@@ -288,19 +288,21 @@ impl Market {
             }))
         };
         match shared.ledger.begin(&*shared.process()?, &new)? {
-            Begun::Held(id) => hold(id, None),
-            Begun::Trial(id, left) => hold(id, Some(left)),
-            Begun::Repeat(entry) => not_charged(Outcome::Repeat, entry),
-            Begun::KeyTaken => Err(Error::conflict(
+            Admission::Held(id) => hold(id, None),
+            Admission::Trial(id, left) => hold(id, Some(left)),
+            Admission::Repeat(entry) => not_charged(Outcome::Repeat, entry),
+            Admission::KeyTaken => Err(Error::conflict(
                 "this idempotency key was used for a call with other arguments; use a new key for a new call",
             )),
-            Begun::Running => Err(Error::conflict(format!(
+            Admission::Running => Err(Error::conflict(format!(
                 "the same call of `{}` is under way, and your credit does not cover a second one; try again when it has ended",
                 call.method
             ))),
-            Begun::Short(balance) => Err(self.short(call, balance)),
-            Begun::UserCap(spent) => Err(self.capped(call, spent, settings.daily_cap, "you may")),
-            Begun::TokenCap(spent) => {
+            Admission::Short(balance) => Err(self.short(call, balance)),
+            Admission::UserCap(spent) => {
+                Err(self.capped(call, spent, settings.daily_cap, "you may"))
+            }
+            Admission::TokenCap(spent) => {
                 Err(self.capped(call, spent, settings.daily_cap_per_token, "this token may"))
             }
         }

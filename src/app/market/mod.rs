@@ -14,7 +14,7 @@ pub use books::{Payout, month};
 pub use charge::{Charge, Hold, NotCharged, PaidCall, Receipt};
 pub use payments::{Received, unique};
 pub use prepaid::Prepaid;
-pub use providers::{Checkout, Event, Happened, Provider, Settlement};
+pub use providers::{Checkout, Event, PaymentEvent, Provider, Settlement};
 pub use statement::Statement;
 
 use std::{

@@ -3,7 +3,7 @@
 
 use super::{
     Market, TOP_UP_PATH,
-    providers::{Checkout, Happened, is_exact},
+    providers::{Checkout, PaymentEvent, is_exact},
 };
 use crate::{
     domain::{Error, Money, Result, Timestamp, UserId},
@@ -91,14 +91,14 @@ impl Market {
             return Ok(Received::Repeat);
         }
         let received = match event.what {
-            Happened::Other => Received::Ignored,
-            Happened::Failed { reference } => {
+            PaymentEvent::Other => Received::Ignored,
+            PaymentEvent::Failed { reference } => {
                 if let Some(payment) = payments.find(from, &reference)? {
                     payments.set_state(payment.id, PaymentState::Failed, "")?;
                 }
                 Received::Ignored
             }
-            Happened::Paid { reference, outside, amount, currency } => {
+            PaymentEvent::Paid { reference, outside, amount, currency } => {
                 // One account of a provider may serve other shops than this.
                 match payments.find(from, &reference)? {
                     None => Received::Ignored,

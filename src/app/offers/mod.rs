@@ -69,7 +69,7 @@ pub enum Cost {
     Free,
     /// The caller owns or wrote it.
     Own,
-    /// It is one of so many calls for trying that are left.
+    /// It is one of so many trial calls that are left.
     Trial(u32),
     /// The price.
     Price(Price),

@@ -1,5 +1,5 @@
 //! Changing the user's prompts: the file first, then the registry that search follows, then the
-//! news to every connection. The messages are seed 002's.
+//! news to every connection. The messages are those of hexai, whose clients match on them.
 
 use std::{
     path::PathBuf,

@@ -1,4 +1,4 @@
-//! Whether `user.jsonl` may be believed.
+//! Whether `user.jsonl` can be trusted.
 //!
 //! The registry knows how many prompts the user had. A file that had some and now has none is
 //! suspect: its prompts keep their passages, and nothing is written to it until a backup is

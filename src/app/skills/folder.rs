@@ -117,7 +117,7 @@ impl App {
         marks: &mut Marks,
     ) -> std::result::Result<Arc<Folder>, String> {
         let known = {
-            let folders = self.shelf.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let folders = self.skill_cache.folders.lock().unwrap_or_else(PoisonError::into_inner);
             folders.get(&row.pid).cloned()
         };
         if let Some(folder) = &known
@@ -151,7 +151,7 @@ impl App {
         };
         let frontmatter = Arc::new(check(&text, row.facts.page.path.folder())?);
         let folder = Arc::new(Folder { bundle, frontmatter, root });
-        let mut folders = self.shelf.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = self.skill_cache.folders.lock().unwrap_or_else(PoisonError::into_inner);
         folders.insert(row.pid, folder.clone());
         Ok(folder)
     }
@@ -164,7 +164,7 @@ pub(super) fn check(text: &str, folder: &str) -> std::result::Result<Map<String,
         "its `SKILL.md` does not begin with frontmatter; begin it with `---`, `name`, `description` and `---`",
     )?;
     let fields = frontmatter::values(yaml)
-        .ok_or("the frontmatter of its `SKILL.md` is not valid YAML; mend it")?;
+        .ok_or("the frontmatter of its `SKILL.md` is not valid YAML; fix it")?;
     let own = folder.rsplit('/').next().unwrap_or(folder);
     let name = match fields.get("name") {
         Some(Value::String(name)) if !name.is_empty() => name,

@@ -68,7 +68,8 @@ impl App {
         let key = (method.pid(), format!("{name} {}", method.name));
         let version = method.version();
         let known = {
-            let generated = self.shelf.generated.lock().unwrap_or_else(PoisonError::into_inner);
+            let generated =
+                self.skill_cache.generated.lock().unwrap_or_else(PoisonError::into_inner);
             generated.get(&key).filter(|known| known.version == version).cloned()
         };
         if let Some(known) = known {
@@ -90,9 +91,9 @@ impl App {
             version,
             frontmatter: Arc::new(frontmatter),
         });
-        let mut shelf = self.shelf.generated.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.retain(|(pid, _), known| *pid != key.0 || known.version == version);
-        shelf.insert(key, generated.clone());
+        let mut kept = self.skill_cache.generated.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(pid, _), known| *pid != key.0 || known.version == version);
+        kept.insert(key, generated.clone());
         Ok(generated)
     }
 }

@@ -166,7 +166,7 @@ impl App {
             return Ok(Err("its `SKILL.md` is not there any more".to_owned()));
         };
         let known = {
-            let fronts = self.shelf.fronts.lock().unwrap_or_else(PoisonError::into_inner);
+            let fronts = self.skill_cache.fronts.lock().unwrap_or_else(PoisonError::into_inner);
             fronts.get(&row.pid).filter(|(digest, _)| *digest == manifest.digest).cloned()
         };
         if let Some((_, front)) = known {
@@ -179,7 +179,7 @@ impl App {
         };
         Ok(check(&text, folder).map(|front| {
             let front = Arc::new(front);
-            let mut fronts = self.shelf.fronts.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut fronts = self.skill_cache.fronts.lock().unwrap_or_else(PoisonError::into_inner);
             fronts.insert(row.pid, (manifest.digest, front.clone()));
             front
         }))

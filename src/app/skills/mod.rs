@@ -192,9 +192,9 @@ fn encoded_len(path: &str) -> usize {
 /// Pages called `SKILL.md`, with the address of each.
 type Pages = Arc<Vec<(String, PageRow)>>;
 
-/// What was read of skills, until it changes.
+/// Skills that were read, until their files change.
 #[derive(Default)]
-pub struct Shelf {
+pub struct SkillCache {
     /// The pages called `SKILL.md` as of a position of the change log, by address.
     pages: Mutex<Option<(i64, Pages)>>,
     folders: Mutex<HashMap<Pid, Arc<Folder>>>,
@@ -398,7 +398,7 @@ impl App {
 
     /// Every page called `SKILL.md`, by address.
     fn skill_pages(&self) -> Result<Pages> {
-        let mut kept = self.shelf.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.skill_cache.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, pages)) = kept.as_mut()
             && let PagesSince::Same(head) = pages_since(self.store.items.as_ref(), *at)?
         {

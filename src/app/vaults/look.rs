@@ -18,7 +18,7 @@ use crate::{
     },
     vault::{
         self, NoteFile, Reason, Scope, Stamp, Walk,
-        identity::{self, Fate, Known, Seen},
+        identity::{self, Known, Pairing, Seen},
         read::UNREADABLE,
     },
 };
@@ -252,16 +252,16 @@ impl Sources {
             .iter()
             .map(|file| seen(file, fresh.get(file.path.as_str()).map(|page| page.hash)))
             .collect();
-        for fate in identity::decide(&known_pages(&look.known), &seen) {
-            match fate {
-                Fate::Same { pid, seen, touched } => {
+        for pairing in identity::decide(&known_pages(&look.known), &seen) {
+            match pairing {
+                Pairing::Same { pid, seen, touched } => {
                     let path = files[seen].path.as_str();
                     if let Some(page) = fresh.get(path) {
                         // The text is the same, and this version may read it differently.
                         if look
                             .known
                             .iter()
-                            .any(|known| known.pid == pid && says_other(known, page))
+                            .any(|known| known.pid == pid && facts_differ(known, page))
                         {
                             let page = self.take(row, &mut fresh, &files[seen])?;
                             changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
@@ -277,12 +277,12 @@ impl Sources {
                         changes.push(PageChange::Readable { pid });
                     }
                 }
-                Fate::Gone { pid } => changes.push(PageChange::Gone { pid }),
-                Fate::Changed { pid, seen } | Fate::Moved { pid, seen } => {
+                Pairing::Gone { pid } => changes.push(PageChange::Gone { pid }),
+                Pairing::Changed { pid, seen } | Pairing::Moved { pid, seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
                     changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
                 }
-                Fate::New { seen } => {
+                Pairing::New { seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
                     changes.push(PageChange::Put { pid: None, page: Box::new(page) });
                 }
@@ -365,8 +365,8 @@ fn known_pages(rows: &[PageRow]) -> Vec<Known<'_>> {
         .collect()
 }
 
-/// Whether a page says something else than what is known of it.
-fn says_other(known: &PageRow, read: &NewPage) -> bool {
+/// Whether the facts of a page differ from those that are known of it.
+fn facts_differ(known: &PageRow, read: &NewPage) -> bool {
     let mut page = read.facts.page.clone();
     page.author = known.authorship.author_of(page.author.take());
     page != known.facts.page

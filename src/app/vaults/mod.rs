@@ -159,8 +159,8 @@ impl VaultRow {
 }
 
 impl VaultProblem {
-    /// What is the matter with a vault, and what to do, as a sentence.
-    pub fn tell(&self, vault: &VaultRow) -> String {
+    /// The problem and its remedy, as a sentence.
+    pub fn message(&self, vault: &VaultRow) -> String {
         let name = &vault.name;
         match self {
             Self::Unreadable(why) => format!(
@@ -179,7 +179,7 @@ impl App {
     /// The vaults that could not be read at the last look, each with what to do.
     pub fn vault_problems(&self) -> Result<Vec<String>> {
         let vaults = self.store.pages.vaults()?;
-        Ok(vaults.iter().filter_map(|vault| Some(vault.problem.as_ref()?.tell(vault))).collect())
+        Ok(vaults.iter().filter_map(|vault| Some(vault.problem.as_ref()?.message(vault))).collect())
     }
 
     /// What the owner has to know of the library beside an answer: that there is nothing in it yet,

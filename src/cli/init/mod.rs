@@ -20,7 +20,7 @@ use super::{
 use crate::{
     app::App,
     config,
-    domain::{Error, Result, error::Doing},
+    domain::{Error, Result, count, error::Doing},
     vault,
 };
 
@@ -165,7 +165,7 @@ fn index(library: &Common) -> Result<()> {
     bar.finish();
     let status = app.status()?;
     for vault in &status.vaults {
-        let notes = out::count(vault.pages, "note");
+        let notes = count(vault.pages, "note");
         out::say(format_args!("Vault:   {} with {notes}", vault.root));
     }
     first_search(&app)

@@ -4,7 +4,7 @@ use super::{Form, form, table, user_name};
 use crate::{
     app::{App, market::Statement},
     cli::out,
-    domain::Result,
+    domain::{Result, count},
 };
 
 #[derive(Args)]
@@ -67,7 +67,7 @@ fn say(name: &str, statement: &Statement) {
     out::say(format_args!("{name}, {}", statement.month));
     out::say(format_args!("  at the start\t{} {currency}", statement.opening));
     for line in &statement.methods {
-        let calls = out::count(line.calls, "call");
+        let calls = count(line.calls, "call");
         out::say(format_args!(
             "  {}\t{calls}, {} charged\t{} {currency} earned, {} {currency} refunded",
             line.method, line.charged_calls, line.earned, line.refunded

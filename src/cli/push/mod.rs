@@ -167,7 +167,7 @@ impl Push {
             match self.round(server, root, file, state, interrupt) {
                 Ok(summary) => {
                     last_error.clear();
-                    if first || summary.did_something() {
+                    if first || summary.has_changes() {
                         self.report(&summary)?;
                     }
                     if summary.stopped {
@@ -182,7 +182,7 @@ impl Push {
                 Err(error) if first && error.code != Code::Outside => return Err(error),
                 Err(error) => {
                     if last_error != error.plain() {
-                        out::complain(error.plain());
+                        out::error(error.plain());
                     }
                     error.plain().clone_into(&mut last_error);
                 }
@@ -237,7 +237,8 @@ impl Push {
 }
 
 impl Summary {
-    fn did_something(&self) -> bool {
+    /// Whether something was changed, or failed to.
+    fn has_changes(&self) -> bool {
         self.uploaded + self.updated + self.trashed > 0 || !self.failed.is_empty()
     }
 }

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_has_the_order_of_the_seed() {
+    fn each_answer_has_mementos_order_of_fields() {
         let card = Card { id: "c1".into(), ..Card::default() };
         let keys = |view| {
             let value = card.to_json(view);

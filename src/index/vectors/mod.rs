@@ -390,7 +390,7 @@ impl VectorWriter<'_> {
 /// Whether nobody but a writer of rows changed the files since they were verified.
 fn is_sealed(files: &Files) -> bool {
     let seal = Seal::read(&files.folder);
-    FILES.iter().all(|name| seal.vouches_for(&files.folder, name))
+    FILES.iter().all(|name| seal.matches(&files.folder, name))
 }
 
 /// How many rows there were when they were last verified or written.

@@ -16,7 +16,7 @@ const ENDINGS: &[&str] = &[
     "sh", "ps1", "rs", "go", "java", "c", "cc", "cpp", "h", "cs", "kt", "swift", "lua",
 ];
 /// Spaces before code that push it out of every window.
-const OFF_SCREEN: usize = 150;
+const HIDING_SPACES: usize = 150;
 /// Escaped bytes on one line that no text needs.
 const ESCAPED_BYTES: usize = 200;
 /// Names such as `_0x3f2a` that only an obfuscator makes.
@@ -120,12 +120,12 @@ fn find(file: &File) -> Option<Hidden> {
 
 /// Whether code follows a run of spaces that is wider than a screen.
 fn is_off_screen(line: &str) -> bool {
-    line.len() > OFF_SCREEN && {
+    line.len() > HIDING_SPACES && {
         let code = line.trim_end();
         let mut run = 0;
         code.chars().any(|c| {
             run = if c == ' ' || c == '\t' { run + 1 } else { 0 };
-            run >= OFF_SCREEN
+            run >= HIDING_SPACES
         })
     }
 }

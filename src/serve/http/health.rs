@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, what has it done.
+//! `/healthz`, `/readyz` and `/metrics`.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use axum::{
 use super::{Site, refuse};
 use crate::{
     app::{rights::Right, status::Readiness},
-    domain::{Error, Patience},
+    domain::{Error, Patience, count},
     serve::mcp::Link,
     telemetry,
 };
@@ -47,8 +47,7 @@ pub async fn ready(State(site): State<Site>) -> Response {
                 .into_response()
         }
         Ok(Ok(Readiness::Behind(changes))) => {
-            let text =
-                format!("catching up: {changes} of the library's changes are not read yet\n");
+            let text = format!("catching up: {} not read yet\n", count(changes, "change"));
             (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
         }
         _ => (StatusCode::SERVICE_UNAVAILABLE, "the library's database does not answer\n")

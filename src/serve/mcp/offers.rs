@@ -1,5 +1,5 @@
-//! What callers were last seen to be offered. A change of the library wakes every connection; those
-//! with the same rights share one listing, and listings take turns, so that thousands of idle
+//! The lists that were last sent to each caller. A change of the library wakes every connection;
+//! those with the same rights share one listing, and listings take turns, so that thousands of idle
 //! streams leave the threads to the requests.
 
 use std::{

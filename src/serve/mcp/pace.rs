@@ -11,7 +11,7 @@ use serde_json::json;
 use super::link::{Identity, Link};
 use crate::{
     app::rights::Right,
-    domain::{Error, Result, UserId},
+    domain::{Error, Result, UserId, count},
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -66,10 +66,10 @@ impl Pace {
             return Ok(());
         }
         let wait = (((1.0 - one.calls) / a_second).ceil() as u64).max(1);
-        let unit = if wait == 1 { "second" } else { "seconds" };
         Err(Error::limit(format!(
-            "this caller made as many calls as `limits.calls_per_minute` ({}) allows; try again in {wait} {unit}",
-            self.per_minute
+            "this caller made as many calls as `limits.calls_per_minute` ({}) allows; try again in {}",
+            self.per_minute,
+            count(wait, "second")
         ))
         .with_data(json!({ "retry_after_seconds": wait })))
     }

@@ -1,4 +1,5 @@
-//! Prompts as the protocol tells them, and seed 002's methods that change them.
+//! Prompts in the protocol's types, and the methods `prompts/create`, `prompts/update` and
+//! `prompts/delete`.
 
 use rmcp::model::{GetPromptResult, MetaObject, Prompt, PromptArgument, PromptMessage};
 use serde::Deserialize;
@@ -88,7 +89,7 @@ impl Change {
         }
     }
 
-    /// Makes the change; gives the seed's message.
+    /// Makes the change and returns hexai's message.
     pub fn make(self, app: &App, mut params: Value, actor: &Actor) -> Result<String> {
         if let Value::Object(map) = &mut params {
             map.remove("_meta");

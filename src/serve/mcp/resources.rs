@@ -1,4 +1,4 @@
-//! Resources as the protocol tells them.
+//! Resources in the protocol's types.
 
 use rmcp::model::{MetaObject, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::Value;

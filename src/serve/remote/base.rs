@@ -21,7 +21,7 @@ use crate::{
     post::rpc::Fault,
 };
 
-/// How long a list of tools is believed.
+/// How long a list of tools is used before it is fetched again.
 const TOOLS_AGE: Duration = Duration::from_secs(600);
 /// The results of a question, and when they came.
 type Kept = (Instant, Arc<[Hit]>);
@@ -33,7 +33,7 @@ const MAX_REASON: usize = 600;
 /// Requests to one base at once.
 const MAX_REQUESTS: usize = 8;
 
-/// What came of asking a base.
+/// The result of asking a base.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// Its results.

@@ -65,7 +65,7 @@ pub fn read(from: &str, result: &Value, most: usize) -> Option<Vec<Hit>> {
     if !numbered.is_empty() {
         return Some(numbered);
     }
-    if says_nothing(&text) {
+    if reports_no_results(&text) {
         return Some(Vec::new());
     }
     let snippet = line(&text, MAX_SNIPPET);
@@ -192,7 +192,7 @@ fn of_numbered(from: &str, text: &str, most: usize) -> Vec<Hit> {
 }
 
 /// Whether a text of a server says that there are no results.
-fn says_nothing(text: &str) -> bool {
+fn reports_no_results(text: &str) -> bool {
     let text = text.trim().to_lowercase();
     let short = text.chars().count() < 400;
     let words = [

@@ -1,6 +1,6 @@
 //! How long ago something was, in words.
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, count};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -24,19 +24,16 @@ impl Age {
 
 fn words(moment: Timestamp, now: Timestamp) -> String {
     let past = now.0.saturating_sub(moment.0);
-    let count = |number: i64, noun: &str| match number {
-        1 => format!("1 {noun} ago"),
-        number => format!("{number} {noun}s ago"),
-    };
+    let ago = |number: i64, noun: &str| format!("{} ago", count(number, noun));
     match past {
         past if past < -MINUTE => moment.date(),
         past if past < MINUTE => "just now".to_owned(),
-        past if past < HOUR => count(past / MINUTE, "minute"),
-        past if past < DAY => count(past / HOUR, "hour"),
+        past if past < HOUR => ago(past / MINUTE, "minute"),
+        past if past < DAY => ago(past / HOUR, "hour"),
         past if past < 2 * DAY => "yesterday".to_owned(),
-        past if past < 31 * DAY => count(past / DAY, "day"),
-        past if past < 365 * DAY => count(past / (30 * DAY), "month"),
-        past => count(past / (365 * DAY), "year"),
+        past if past < 31 * DAY => ago(past / DAY, "day"),
+        past if past < 365 * DAY => ago(past / (30 * DAY), "month"),
+        past => ago(past / (365 * DAY), "year"),
     }
 }
 

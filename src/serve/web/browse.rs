@@ -28,6 +28,9 @@ struct FolderLine {
     notes: usize,
 }
 
+/// Characters of a path that a message quotes.
+const MAX_PATH_SHOWN: usize = 100;
+
 struct NoteLine {
     href: String,
     title: String,
@@ -47,7 +50,13 @@ pub async fn show(visit: Visit) -> Response {
     visit
         .run(|visit| {
             let path = visit.value("path").unwrap_or_default();
-            let missing = || Error::not_found("there is no such folder with notes for you");
+            // The same for a folder that does not exist and for one that is not shared.
+            let missing = || {
+                let path: String = path.chars().take(MAX_PATH_SHOWN).collect();
+                Error::not_found(format!(
+                    "there is no folder `{path}` that you may see; `/browse` lists the others"
+                ))
+            };
             let place = visit.app().place(path, visit.rights())?.ok_or_else(missing)?;
             let folder = place.path.trim_end_matches('/').to_owned();
             let name = |path: &str| {

@@ -26,13 +26,15 @@ struct ErrorPage {
 /// The page of an error.
 pub fn page(visit: &Visit, error: Error) -> Response {
     let (status, heading, remedy) = match error.code {
-        Code::Parse | Code::InvalidRequest | Code::InvalidParams => {
-            (StatusCode::BAD_REQUEST, "That did not work", "Go back, change it, and try again.")
-        }
+        Code::Parse | Code::InvalidRequest | Code::InvalidParams => (
+            StatusCode::BAD_REQUEST,
+            "The request cannot be carried out",
+            "Go back, change it, and try again.",
+        ),
         Code::NotFound => (
             StatusCode::NOT_FOUND,
             "Page not found",
-            "It may have been moved or removed, or it is not shared with you. Search finds what is here for you.",
+            "It was moved or removed, or it is not shared with you. Search for it, or ask the owner for access.",
         ),
         Code::Limit => (
             StatusCode::TOO_MANY_REQUESTS,

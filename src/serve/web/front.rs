@@ -12,7 +12,7 @@ use super::{
 use crate::{
     app::rights::Right,
     ask::{Candidate, Reply},
-    domain::{Kind, Result, Toolset},
+    domain::{Kind, Result, Toolset, count},
 };
 
 /// Results on a page.
@@ -175,9 +175,8 @@ fn results(visit: &Visit, asked: &Asked, may_ask: bool) -> Result<Results> {
 fn counted(items: usize, exact: bool) -> String {
     match (items, exact) {
         (0, _) => "Nothing found".to_owned(),
-        (1, true) => "1 result".to_owned(),
-        (items, true) => format!("{items} results"),
-        (items, false) => format!("At least {items} results"),
+        (items, true) => count(items, "result"),
+        (items, false) => format!("At least {}", count(items, "result")),
     }
 }
 

@@ -27,14 +27,14 @@ pub(in crate::store) enum Cell {
 
 /// What stands between a key that was given up and the number of its item: NUL in SQLite, which
 /// PostgreSQL cannot keep.
-const GIVEN_UP: [char; 2] = ['\0', '\u{1}'];
+const RETIRED_KEY_MARK: [char; 2] = ['\0', '\u{1}'];
 
 impl Cell {
     /// The value as SQLite keeps it.
     pub(in crate::store) fn for_sqlite(&self, table: &Shape, column: usize) -> Self {
         match self {
             Self::Text(text) if table.is_key_of_items(column) => {
-                Self::Text(text.replace(GIVEN_UP[1], "\0"))
+                Self::Text(text.replace(RETIRED_KEY_MARK[1], "\0"))
             }
             other => other.clone(),
         }
@@ -44,7 +44,7 @@ impl Cell {
     pub(in crate::store) fn for_postgres(&self, table: &Shape, column: usize) -> Result<Self> {
         match self {
             Self::Text(text) if table.is_key_of_items(column) => {
-                Ok(Self::Text(text.replace(GIVEN_UP[0], "\u{1}")))
+                Ok(Self::Text(text.replace(RETIRED_KEY_MARK[0], "\u{1}")))
             }
             Self::Text(text) if text.contains('\0') => Err(Error::invalid_request(format!(
                 "the column `{}` of the table `{}` contains the character NUL, which PostgreSQL cannot keep; remove it, and copy again. Nothing was copied",

@@ -99,7 +99,7 @@ impl Backups {
             if Some(old.id.as_str()) != made {
                 let path = self.folder.join(&old.id);
                 if old.bytes >= MIN_SPARE_BYTES
-                    && is_nobody_elses(&path)
+                    && has_one_link(&path)
                     && fs::rename(&path, self.spare()).is_ok()
                 {
                     // After a power cut it must not be a backup again, half written over.
@@ -162,8 +162,8 @@ fn moment(second: &str) -> Option<Timestamp> {
     ))
 }
 
-/// Whether this is a plain file under no second name.
-pub fn is_nobody_elses(path: &Path) -> bool {
+/// Whether this is a regular file with a single hard link.
+pub fn has_one_link(path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

@@ -72,7 +72,7 @@ struct State {
     default: Read,
     snapshot: Arc<Snapshot>,
     /// What was already logged.
-    told: Vec<Problem>,
+    logged: Vec<Problem>,
     version: u64,
     /// How often a file was read, for the tests that say it is not.
     reads: u64,
@@ -97,7 +97,7 @@ impl JsonlPrompts {
                 user: Read::default(),
                 default: Read::default(),
                 snapshot: Arc::new(Snapshot::new(&Arc::default(), &Arc::default())),
-                told: Vec::new(),
+                logged: Vec::new(),
                 version: 0,
                 reads: 0,
             }),
@@ -128,7 +128,7 @@ impl JsonlPrompts {
         let default = default.refresh(&self.folder.join(DEFAULT), Origin::Default, reads)?;
         if user || default {
             state.publish();
-            state.tell();
+            state.log_problems();
         }
         Ok(())
     }
@@ -209,13 +209,13 @@ impl State {
         self.version += 1;
     }
 
-    /// Tells the log what somebody else wrote that a person should look at.
-    fn tell(&mut self) {
+    /// Logs what somebody else wrote that a person should look at.
+    fn log_problems(&mut self) {
         let problems = self.snapshot.problems();
-        for problem in problems.iter().filter(|problem| !self.told.contains(problem)) {
+        for problem in problems.iter().filter(|problem| !self.logged.contains(problem)) {
             tracing::warn!(place = problem.place, "{}", problem.what);
         }
-        self.told = problems.to_vec();
+        self.logged = problems.to_vec();
     }
 }
 
@@ -343,7 +343,7 @@ impl Prompts for JsonlPrompts {
             *lines = Lines::read(&bytes, Origin::User, lines);
             Ok(lines.prompts().count())
         })?;
-        self.state().tell();
+        self.state().log_problems();
         Ok(Restored { prompts, undo })
     }
 

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{backups::is_nobody_elses, stamp::moment};
+use super::{backups::has_one_link, stamp::moment};
 
 use crate::domain::{Error, Result, error::Doing};
 
@@ -130,7 +130,7 @@ impl Fresh {
 
 /// Makes a file that is of no more use the one at `path`.
 fn take_over(spare: &Path, path: &Path) -> Option<File> {
-    if !is_nobody_elses(spare) {
+    if !has_one_link(spare) {
         return None;
     }
     fs::rename(spare, path).ok()?;

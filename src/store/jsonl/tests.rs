@@ -51,7 +51,7 @@ pub(super) fn draft(name: &str, text: &str) -> Draft {
 }
 
 #[test]
-fn the_workflow_of_the_seed() {
+fn hexais_workflow() {
     let library = library();
     let seed = json!({"name": "perf_analysis", "title": "Performance Analysis",
         "arguments": [{"name": "code", "required": true}],
@@ -395,36 +395,4 @@ fn a_refusal_creates_nothing_on_disk() {
     library.store.delete("none").unwrap_err();
     library.create("a b", "x").unwrap_err();
     assert_eq!(fs::read_dir(library.folder.path()).unwrap().count(), 0);
-}
-
-/// `cargo test --release --lib figures_of_ten_thousand -- --ignored --nocapture`
-#[test]
-#[ignore = "prints figures"]
-fn figures_of_ten_thousand() {
-    let library = library();
-    let text = "A prompt of ordinary length, with {{a|placeholder}}. ".repeat(20);
-    let prompts = (0..10_000)
-        .map(|number| draft(&format!("p{number}"), &text).into_prompt(Timestamp::now()).unwrap());
-    library.store.add(prompts.collect()).unwrap();
-    let time = |what: &str, times: usize, work: &mut dyn FnMut(usize)| {
-        let mut taken: Vec<_> = (0..times)
-            .map(|round| {
-                let start = std::time::Instant::now();
-                work(round);
-                start.elapsed()
-            })
-            .collect();
-        taken.sort();
-        println!("{what}: median {:?}, slowest {:?}", taken[times / 2], taken[times - 1]);
-    };
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    let store = &library.store;
-    time("open and first page", 5, &mut |_| {
-        JsonlPrompts::open(library.folder.path(), 10, None).list(None, 100).unwrap();
-    });
-    time("first page", 100, &mut |_| drop(store.list(None, 100).unwrap()));
-    time("create, durable", 50, &mut |round| {
-        drop(library.create(&format!("n{round}"), "x").unwrap())
-    });
-    println!("{} bytes", fs::metadata(store.user_file()).unwrap().len());
 }

@@ -10,7 +10,7 @@ use crate::{
 
 const COLUMNS: &str = "i.pid, i.kind, i.key, i.stamp, i.gone";
 /// Stands between a key that was given up to another item and the item's number.
-const GIVEN_UP: char = '\u{1}';
+const RETIRED_KEY_MARK: char = '\u{1}';
 
 impl Items for Postgres {
     fn get(&self, pid: Pid) -> Result<Option<Item>> {
@@ -68,7 +68,7 @@ impl Items for Postgres {
             let Some(item) = lookup(tx, kind, key)?.filter(|item| !item.gone) else {
                 return Ok(None);
             };
-            bury(tx, item.pid)?;
+            mark_gone(tx, item.pid)?;
             Ok(Some(item.pid))
         })
     }
@@ -96,7 +96,7 @@ impl Items for Postgres {
             }
             for key in known.keys() {
                 if let Some(item) = lookup(tx, kind, key)? {
-                    bury(tx, item.pid)?;
+                    mark_gone(tx, item.pid)?;
                     synced.gone += 1;
                 }
             }
@@ -166,7 +166,7 @@ pub(super) fn returning(
         .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
         .collect::<Result<_, Fault>>()?;
     let name = |key: &str| {
-        let key = key.split(GIVEN_UP).next().unwrap_or_default();
+        let key = key.split(RETIRED_KEY_MARK).next().unwrap_or_default();
         key.rsplit('/').next().unwrap_or_default().to_owned()
     };
     let same = gone.iter().find(|(_, other)| name(other) == name(key));
@@ -223,7 +223,7 @@ pub(super) fn rename(
         && other.pid != pid
     {
         // The log keeps its row of a buried item, so only the key is given up.
-        let given_up = format!("{key}{GIVEN_UP}{}", other.pid.0);
+        let given_up = format!("{key}{RETIRED_KEY_MARK}{}", other.pid.0);
         tx.execute(
             "UPDATE items SET key = $2, gone = true WHERE pid = $1",
             &[&other.pid.0, &given_up],
@@ -233,7 +233,7 @@ pub(super) fn rename(
     Ok(())
 }
 
-pub(super) fn bury(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {
+pub(super) fn mark_gone(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {
     tx.execute("UPDATE items SET gone = true WHERE pid = $1", &[&pid.0])?;
     log(tx, pid)
 }

@@ -11,15 +11,15 @@ use std::{
 use super::{Postgres, connection::Connection};
 use crate::domain::Result;
 
-/// What a wait for news ended with.
+/// Why a wait for changes ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum WaitEnd {
     /// Something was written.
-    News,
+    Change,
     /// Time is up.
-    Nothing,
+    TimedOut,
     /// The connection is gone.
-    Lost,
+    Disconnected,
 }
 
 /// A session that hears of every write to the library.
@@ -32,18 +32,18 @@ pub struct Listener {
 
 impl Listener {
     /// Waits for a write, at most this long. Those that came one upon the other are one.
-    pub fn wait(&self, at_most: Duration) -> Heard {
+    pub fn wait(&self, at_most: Duration) -> WaitEnd {
         let deadline = std::time::Instant::now() + at_most;
         loop {
             let left = deadline.saturating_duration_since(std::time::Instant::now());
             match self.news.recv_timeout(left) {
                 Ok(message) if message.starts_with(&self.library) => {
                     while self.news.try_recv().is_ok() {}
-                    return Heard::News;
+                    return WaitEnd::Change;
                 }
                 Ok(_) => {}
-                Err(RecvTimeoutError::Timeout) => return Heard::Nothing,
-                Err(RecvTimeoutError::Disconnected) => return Heard::Lost,
+                Err(RecvTimeoutError::Timeout) => return WaitEnd::TimedOut,
+                Err(RecvTimeoutError::Disconnected) => return WaitEnd::Disconnected,
             }
         }
     }

@@ -47,7 +47,7 @@ use tokio_postgres::Row;
 
 pub use address::Address;
 pub use fault::is_away;
-pub use listen::{Heard, Lease, Listener};
+pub use listen::{Lease, Listener, WaitEnd};
 pub use prompts::PostgresPrompts;
 
 use self::{

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use super::{
     Postgres,
     fault::Fault,
-    items::{bury, log, lookup, put, rename, returning},
+    items::{log, lookup, mark_gone, put, rename, returning},
     transaction::Transaction,
 };
 use crate::{
@@ -80,7 +80,7 @@ impl Pages for Postgres {
 
     fn set_authorship(&self, vault: &str, authorship: &Authorship) -> Result<()> {
         let author = authorship.to_column();
-        if self.is_so(vault, "author", author)? {
+        if self.vault_has(vault, "author", author)? {
             return Ok(());
         }
         self.write(|tx| {
@@ -100,7 +100,7 @@ impl Pages for Postgres {
 
     fn set_problem(&self, vault: &str, problem: Option<&VaultProblem>) -> Result<()> {
         let text = problem.map(VaultProblem::to_column);
-        if self.is_so(vault, "problem", text)? {
+        if self.vault_has(vault, "problem", text)? {
             return Ok(());
         }
         self.write(|tx| {
@@ -293,7 +293,7 @@ impl Pages for Postgres {
 
 impl Postgres {
     /// Whether a column of a vault has this value, or there is no such vault.
-    fn is_so(&self, vault: &str, column: &str, value: Option<&str>) -> Result<bool> {
+    fn vault_has(&self, vault: &str, column: &str, value: Option<&str>) -> Result<bool> {
         self.read(|db| {
             let select = format!("SELECT {column} FROM vaults WHERE name = $1");
             let Some(row) = db.query_opt(&select, &[&vault])? else { return Ok(true) };
@@ -399,7 +399,7 @@ fn write(tx: &mut Transaction<'_>, pid: Pid, page: &NewPage) -> Result<(), Fault
 
 fn remove(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {
     tx.execute("DELETE FROM pages WHERE pid = $1", &[&pid.0])?;
-    bury(tx, pid)
+    mark_gone(tx, pid)
 }
 
 /// `notes`, or `notes-2` when another folder has that name.

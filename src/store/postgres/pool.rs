@@ -18,7 +18,7 @@ use crate::domain::{Error, Result};
 
 /// How long connecting to one host may take.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an absence is believed before somebody tries again.
+/// How long the server counts as away before the next attempt.
 const RETRY: Duration = Duration::from_millis(250);
 
 /// The open connections of a process to one library.

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     domain::{Pid, Result, Timestamp},
     store::revisions::{
-        Actor, Begun, Change, ChangeId, JournalSize, NewChange, Retention, Revision, Revisions,
-        Turn, below, not_empty,
+        Actor, Change, ChangeId, JournalSize, NewChange, PendingChange, Retention, Revision,
+        Revisions, Turn, below, not_empty,
     },
 };
 
@@ -47,7 +47,7 @@ impl Revisions for Postgres {
         turn: &Turn<'_>,
         change: &mut NewChange,
         revisions: &[Revision],
-    ) -> Result<Begun> {
+    ) -> Result<PendingChange> {
         turn.check()?;
         let begun = self.write(|tx| {
             let begun = open(tx, change)?;
@@ -62,11 +62,11 @@ impl Revisions for Postgres {
         Ok(begun)
     }
 
-    fn finish(&self, begun: Begun) -> Result<()> {
+    fn finish(&self, begun: PendingChange) -> Result<()> {
         self.write(|tx| done(tx, begun))
     }
 
-    fn finish_as(&self, begun: Begun, revisions: &[Revision]) -> Result<bool> {
+    fn finish_as(&self, begun: PendingChange, revisions: &[Revision]) -> Result<bool> {
         self.write(|tx| {
             // The new ones come first: a content that both have is not deleted in between.
             let old = take_from(tx, begun)?;
@@ -77,11 +77,11 @@ impl Revisions for Postgres {
         })
     }
 
-    fn abandon(&self, begun: Begun) -> Result<()> {
+    fn abandon(&self, begun: PendingChange) -> Result<()> {
         self.finish_as(begun, &[]).map(drop)
     }
 
-    fn pending(&self) -> Result<Vec<Begun>> {
+    fn pending(&self) -> Result<Vec<PendingChange>> {
         self.read(|db| {
             db.query(
                 "SELECT id, pending_from FROM journal WHERE pending_from IS NOT NULL ORDER BY id",
@@ -90,7 +90,7 @@ impl Revisions for Postgres {
             .iter()
             .map(|row| {
                 let first = row.try_get::<_, i64>(1)? as usize;
-                Ok(Begun { id: ChangeId(row.try_get(0)?), first })
+                Ok(PendingChange { id: ChangeId(row.try_get(0)?), first })
             })
             .collect()
         })
@@ -207,7 +207,7 @@ impl Revisions for Postgres {
         }
         self.write(|tx| {
             for id in &doomed {
-                let old = take_from(tx, Begun { id: *id, first: 0 })?;
+                let old = take_from(tx, PendingChange { id: *id, first: 0 })?;
                 tx.execute("DELETE FROM journal WHERE id = $1", &[&id.0])?;
                 contents::delete_unused(tx, &old)?;
             }
@@ -252,7 +252,7 @@ pub(super) fn record(
 }
 
 /// The change's row, made now if it has none, and the number of its next revision.
-fn open(tx: &mut Transaction<'_>, change: &NewChange) -> Result<Begun, Fault> {
+fn open(tx: &mut Transaction<'_>, change: &NewChange) -> Result<PendingChange, Fault> {
     if let Some(id) = change.id {
         let known = tx.query_opt(
             "SELECT (SELECT coalesce(max(number) + 1, 0) FROM revisions WHERE change = id)
@@ -261,7 +261,7 @@ fn open(tx: &mut Transaction<'_>, change: &NewChange) -> Result<Begun, Fault> {
         )?;
         // It may have been pruned while a long import went on.
         if let Some(row) = known {
-            return Ok(Begun { id, first: row.try_get::<_, i64>(0)? as usize });
+            return Ok(PendingChange { id, first: row.try_get::<_, i64>(0)? as usize });
         }
     }
     let row = tx.query_one(
@@ -276,13 +276,13 @@ fn open(tx: &mut Transaction<'_>, change: &NewChange) -> Result<Begun, Fault> {
             &change.undoes.map(|id| id.0),
         ],
     )?;
-    Ok(Begun { id: ChangeId(row.try_get(0)?), first: 0 })
+    Ok(PendingChange { id: ChangeId(row.try_get(0)?), first: 0 })
 }
 
 /// Adds revisions, numbered from `begun.first` on.
 fn append<'a>(
     tx: &mut Transaction<'_>,
-    begun: Begun,
+    begun: PendingChange,
     revisions: impl Iterator<Item = &'a Revision>,
 ) -> Result<(), Fault> {
     let revisions: Vec<&Revision> = revisions.collect();
@@ -310,7 +310,7 @@ fn append<'a>(
 }
 
 /// Deletes revisions from a number on and returns the contents that they had.
-fn take_from(tx: &mut Transaction<'_>, begun: Begun) -> Result<Vec<i64>, Fault> {
+fn take_from(tx: &mut Transaction<'_>, begun: PendingChange) -> Result<Vec<i64>, Fault> {
     let rows = tx.query(
         "DELETE FROM revisions WHERE change = $1 AND number >= $2 RETURNING before, after",
         &[&begun.id.0, &(begun.first as i64)],
@@ -324,7 +324,7 @@ fn take_from(tx: &mut Transaction<'_>, begun: Begun) -> Result<Vec<i64>, Fault> 
 }
 
 /// Marks a change as done, and fills in the pids that the registry knows by now.
-fn done(tx: &mut Transaction<'_>, begun: Begun) -> Result<(), Fault> {
+fn done(tx: &mut Transaction<'_>, begun: PendingChange) -> Result<(), Fault> {
     tx.execute(
         "UPDATE revisions r SET pid = (SELECT i.pid FROM items i
              WHERE i.kind = r.kind AND i.key = coalesce(r.moved_to, r.key))

@@ -13,7 +13,7 @@ use super::{Pulse, Replica, lock};
 use crate::{
     domain::{Patience, Result, call::join_within, error::Doing},
     store::{
-        postgres::{Heard, Listener},
+        postgres::{Listener, WaitEnd},
         sqlite,
     },
 };
@@ -34,18 +34,18 @@ impl Replica {
     /// goes away meanwhile ends it too, and so does a full disk.
     pub(super) fn reach(&self, wanted: Pulse, until: Instant) -> Result<()> {
         loop {
-            if self.stands_at(wanted)? {
+            if self.has_reached(wanted)? {
                 self.caught_up.store(true, Ordering::Release);
                 // Another process that shares the directory may have had room.
                 self.copied(Ok(()))?;
                 return Ok(());
             }
-            if self.believes_full() {
+            if self.is_marked_full() {
                 return Ok(());
             }
             let turn = lock(&self.following);
             // Another thread may have done it meanwhile.
-            if !self.stands_at(wanted)? && !self.step(wanted)? {
+            if !self.has_reached(wanted)? && !self.step(wanted)? {
                 return Ok(());
             }
             drop(turn);
@@ -55,7 +55,7 @@ impl Replica {
         }
     }
 
-    fn stands_at(&self, wanted: Pulse) -> Result<bool> {
+    fn has_reached(&self, wanted: Pulse) -> Result<bool> {
         let has_state = self.state.load(Ordering::Acquire) >= wanted.state;
         Ok(has_state && self.position()? >= wanted.head)
     }
@@ -157,9 +157,9 @@ fn wait(listener: &mut Option<Listener>, stop: &AtomicBool) -> bool {
         match listener {
             None => std::thread::park_timeout(TICK),
             Some(listener) => match listener.wait(TICK) {
-                Heard::News => return true,
-                Heard::Nothing => {}
-                Heard::Lost => return false,
+                WaitEnd::Change => return true,
+                WaitEnd::TimedOut => {}
+                WaitEnd::Disconnected => return false,
             },
         }
     }

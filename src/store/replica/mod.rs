@@ -111,9 +111,9 @@ struct Known {
 
 /// How long a read waits for the copy to reach the log.
 const CATCH_UP: Duration = Duration::from_secs(2);
-/// How long an absence is believed where no thread looks for the server's return, and a full disk
-/// before the next attempt to write.
-const BELIEVED: Duration = Duration::from_secs(1);
+/// How long the server counts as away where no thread looks for its return, and the disk as full,
+/// before the next attempt.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The server's store with the copy in front of it.
 pub struct Replica {
@@ -214,7 +214,7 @@ impl Replica {
         if let Some(known) = usable {
             return Ok(Some(known.pulse));
         }
-        if self.believes_away() {
+        if self.is_marked_away() {
             return Ok(None);
         }
         self.ask()
@@ -278,13 +278,13 @@ impl Replica {
     }
 
     /// Whether a moment ago the disk had no room for the copy.
-    fn believes_full(&self) -> bool {
-        lock(&self.full).is_some_and(|tried| tried.elapsed() < BELIEVED)
+    fn is_marked_full(&self) -> bool {
+        lock(&self.full).is_some_and(|tried| tried.elapsed() < RETRY_AFTER)
     }
 
-    fn believes_away(&self) -> bool {
+    fn is_marked_away(&self) -> bool {
         let watched = self.watched.load(Ordering::Acquire);
-        lock(&self.away).as_ref().is_some_and(|(since, _)| watched || since.elapsed() < BELIEVED)
+        lock(&self.away).as_ref().is_some_and(|(since, _)| watched || since.elapsed() < RETRY_AFTER)
     }
 
     /// Reads from the copy.
@@ -298,7 +298,7 @@ impl Replica {
         remote: impl FnOnce(&Postgres) -> Result<T>,
         local: impl FnOnce(&Sqlite) -> Result<T>,
     ) -> Result<T> {
-        if !self.believes_away()
+        if !self.is_marked_away()
             && let Some(value) = self.reached(remote(&self.remote))?
         {
             return Ok(value);

@@ -64,7 +64,7 @@ impl Items for Sqlite {
             let Some(item) = lookup(tx, kind, key)?.filter(|item| !item.gone) else {
                 return Ok(None);
             };
-            bury(tx, item.pid)?;
+            mark_gone(tx, item.pid)?;
             Ok(Some(item.pid))
         })
     }
@@ -92,7 +92,7 @@ impl Items for Sqlite {
             }
             for key in known.keys() {
                 if let Some(item) = lookup(tx, kind, key)? {
-                    bury(tx, item.pid)?;
+                    mark_gone(tx, item.pid)?;
                     synced.gone += 1;
                 }
             }
@@ -207,7 +207,7 @@ pub(super) fn rename(
     Ok(())
 }
 
-pub(super) fn bury(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
+pub(super) fn mark_gone(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE items SET gone = 1 WHERE pid = ?1")?.execute([pid.0])?;
     log(tx, pid)
 }

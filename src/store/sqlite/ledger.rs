@@ -14,7 +14,7 @@ use crate::{
     domain::{Error, Money, Result, Timestamp},
     store::{
         ledger::{
-            Account, Begun, Captured, Entry, EntryFilter, EntryId, HoldId, Ledger, NewEntry,
+            Account, Admission, Captured, Entry, EntryFilter, EntryId, HoldId, Ledger, NewEntry,
             NewHold, OpenHold, Posted, Posting, Process, check, is_same, unknown_entry,
         },
         usage::Outcome,
@@ -106,7 +106,7 @@ impl Ledger for Sqlite {
         self.enlist_process()
     }
 
-    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Begun> {
+    fn begin(&self, process: &Process, hold: &NewHold) -> Result<Admission> {
         // Without its capture a hold is worth nothing, and the capture is durable.
         self.write_lightly(|tx| holds::begin(tx, process.id, hold))?
     }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params, types::Type};
 
 use super::{
     Sqlite,
-    items::{bury, log, lookup, put, rename, returning},
+    items::{log, lookup, mark_gone, put, rename, returning},
 };
 use crate::{
     domain::{Kind, Pid, Result, Timestamp, Visible},
@@ -348,7 +348,7 @@ fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()>
 
 fn remove(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM pages WHERE pid = ?1")?.execute([pid.0])?;
-    bury(tx, pid)
+    mark_gone(tx, pid)
 }
 
 /// `notes`, or `notes-2` when another folder has that name.

@@ -15,8 +15,8 @@ use super::{Sqlite, items::kind};
 use crate::{
     domain::{Pid, Result, Timestamp, error::Doing},
     store::revisions::{
-        Actor, Begun, Change, ChangeId, JournalSize, NewChange, Retention, Revision, Revisions,
-        Turn, below, not_empty,
+        Actor, Change, ChangeId, JournalSize, NewChange, PendingChange, Retention, Revision,
+        Revisions, Turn, below, not_empty,
     },
 };
 
@@ -45,7 +45,7 @@ impl Revisions for Sqlite {
         _turn: &Turn<'_>,
         change: &mut NewChange,
         revisions: &[Revision],
-    ) -> Result<Begun> {
+    ) -> Result<PendingChange> {
         let begun = self.write(|tx| {
             let begun = open(tx, change)?;
             tx.prepare_cached("UPDATE journal SET pending_from = ?2 WHERE id = ?1")?
@@ -57,11 +57,11 @@ impl Revisions for Sqlite {
         Ok(begun)
     }
 
-    fn finish(&self, begun: Begun) -> Result<()> {
+    fn finish(&self, begun: PendingChange) -> Result<()> {
         self.write(|tx| done(tx, begun))
     }
 
-    fn finish_as(&self, begun: Begun, revisions: &[Revision]) -> Result<bool> {
+    fn finish_as(&self, begun: PendingChange, revisions: &[Revision]) -> Result<bool> {
         self.write(|tx| {
             // The new ones come first: a content that both have is not deleted in between.
             let old = take_from(tx, begun)?;
@@ -72,17 +72,20 @@ impl Revisions for Sqlite {
         })
     }
 
-    fn abandon(&self, begun: Begun) -> Result<()> {
+    fn abandon(&self, begun: PendingChange) -> Result<()> {
         self.finish_as(begun, &[]).map(drop)
     }
 
-    fn pending(&self) -> Result<Vec<Begun>> {
+    fn pending(&self) -> Result<Vec<PendingChange>> {
         self.read(|db| {
             db.prepare_cached(
                 "SELECT id, pending_from FROM journal WHERE pending_from IS NOT NULL ORDER BY id",
             )?
             .query_map([], |row| {
-                Ok(Begun { id: ChangeId(row.get(0)?), first: row.get::<_, i64>(1)? as usize })
+                Ok(PendingChange {
+                    id: ChangeId(row.get(0)?),
+                    first: row.get::<_, i64>(1)? as usize,
+                })
             })?
             .collect()
         })
@@ -184,7 +187,7 @@ impl Revisions for Sqlite {
         }
         self.write(|tx| {
             for id in &doomed {
-                let old = take_from(tx, Begun { id: *id, first: 0 })?;
+                let old = take_from(tx, PendingChange { id: *id, first: 0 })?;
                 tx.prepare_cached("DELETE FROM journal WHERE id = ?1")?.execute([id.0])?;
                 contents::delete_unused(tx, &old)?;
             }
@@ -245,7 +248,7 @@ pub(super) fn record(
 }
 
 /// The change's row, made now if it has none, and the number of its next revision.
-fn open(tx: &Transaction<'_>, change: &NewChange) -> rusqlite::Result<Begun> {
+fn open(tx: &Transaction<'_>, change: &NewChange) -> rusqlite::Result<PendingChange> {
     if let Some(id) = change.id {
         let known = tx
             .prepare_cached(
@@ -256,7 +259,7 @@ fn open(tx: &Transaction<'_>, change: &NewChange) -> rusqlite::Result<Begun> {
             .optional()?;
         // It may have been pruned while a long import went on.
         if let Some(first) = known {
-            return Ok(Begun { id, first: first as usize });
+            return Ok(PendingChange { id, first: first as usize });
         }
     }
     tx.prepare_cached(
@@ -269,13 +272,13 @@ fn open(tx: &Transaction<'_>, change: &NewChange) -> rusqlite::Result<Begun> {
         change.summary,
         change.undoes.map(|id| id.0),
     ])?;
-    Ok(Begun { id: ChangeId(tx.last_insert_rowid()), first: 0 })
+    Ok(PendingChange { id: ChangeId(tx.last_insert_rowid()), first: 0 })
 }
 
 /// Adds revisions, numbered from `begun.first` on.
 fn append<'a>(
     tx: &Transaction<'_>,
-    begun: Begun,
+    begun: PendingChange,
     revisions: impl Iterator<Item = &'a Revision>,
 ) -> rusqlite::Result<()> {
     for (at, revision) in revisions.enumerate() {
@@ -300,7 +303,7 @@ fn append<'a>(
 }
 
 /// Deletes revisions from a number on and returns the contents that they had.
-fn take_from(tx: &Transaction<'_>, begun: Begun) -> rusqlite::Result<Vec<i64>> {
+fn take_from(tx: &Transaction<'_>, begun: PendingChange) -> rusqlite::Result<Vec<i64>> {
     let rows: Vec<[Option<i64>; 2]> = tx
         .prepare_cached("SELECT before, after FROM revisions WHERE change = ?1 AND number >= ?2")?
         .query_map(params![begun.id.0, begun.first as i64], |row| Ok([row.get(0)?, row.get(1)?]))?
@@ -311,7 +314,7 @@ fn take_from(tx: &Transaction<'_>, begun: Begun) -> rusqlite::Result<Vec<i64>> {
 }
 
 /// Marks a change as done, and fills in the pids that the registry knows by now.
-fn done(tx: &Transaction<'_>, begun: Begun) -> rusqlite::Result<()> {
+fn done(tx: &Transaction<'_>, begun: PendingChange) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "UPDATE revisions SET pid = (SELECT i.pid FROM items i
              WHERE i.kind = revisions.kind AND i.key = coalesce(moved_to, revisions.key))

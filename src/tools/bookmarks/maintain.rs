@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domain::{Code, Error, Result, Timestamp, VaultPath, query::words},
+    domain::{Code, Error, Result, Timestamp, VaultPath, count, query::words},
     tools::{Answer, Cx, Effect, Right, Tool, Toolset},
     vault,
 };
@@ -105,15 +105,14 @@ fn judge(cx: &Cx<'_>) -> Result<String> {
         )
     })?;
     let stopped = judged.stopped.map(|why| format!("; it could not judge all of them: {why}"));
-    let bookmarks = if judged.judged == 1 { "bookmark" } else { "bookmarks" };
-    Ok(format!("{} {bookmarks} judged{}", judged.judged, stopped.unwrap_or_default()))
+    let bookmarks = count(judged.judged, "bookmark");
+    Ok(format!("{bookmarks} judged{}", stopped.unwrap_or_default()))
 }
 
 fn rebuild(cx: &Cx<'_>) -> Result<String> {
     cx.app.index.rebuild(&|stage| stage.report(cx.progress))?;
     cx.app.index.forget_repairs();
     cx.app.catch_up(cx.progress)?;
-    let passages = cx.app.status()?.passages;
-    let noun = if passages == 1 { "passage" } else { "passages" };
-    Ok(format!("the index was made anew: {passages} {noun}"))
+    let passages = count(cx.app.status()?.passages, "passage");
+    Ok(format!("the index was made anew: {passages}"))
 }

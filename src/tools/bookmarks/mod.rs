@@ -8,7 +8,7 @@ pub mod trends;
 
 use crate::domain::Bookmark;
 
-/// `@handle`, as the seed writes it; empty where nobody is named.
+/// The author with a leading `@`; empty where nobody is named.
 pub fn handle(bookmark: &Bookmark) -> String {
     bookmark.author.as_ref().map(|author| format!("@{author}")).unwrap_or_default()
 }

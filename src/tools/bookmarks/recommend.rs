@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     app::bookmarks::recommend::{Fit, Wanted, What},
-    domain::{Kind, Result},
+    domain::{Kind, Result, count},
     tools::{self, Cx, Effect, Format, Right, Tool, Toolset},
 };
 
@@ -68,13 +68,13 @@ impl Tool for Recommend {
         };
         let recommended = cx.app.recommend(&wanted, cx.rights)?;
         Ok(RecommendAnswer {
-            recommendations: recommended.fits.into_iter().map(tell).collect(),
+            recommendations: recommended.fits.into_iter().map(recommendation).collect(),
             notes: recommended.notes,
         })
     }
 }
 
-fn tell(fit: Fit) -> Recommendation {
+fn recommendation(fit: Fit) -> Recommendation {
     let mut told = Recommendation {
         r#type: "",
         name: None,
@@ -118,8 +118,7 @@ impl tools::Answer for RecommendAnswer {
     fn text(&self) -> String {
         let mut text = match self.recommendations.len() {
             0 => "Nothing to recommend.".to_owned(),
-            1 => "1 recommendation:".to_owned(),
-            more => format!("{more} recommendations:"),
+            more => format!("{}:", count(more, "recommendation")),
         };
         for (number, one) in self.recommendations.iter().enumerate() {
             let name = one.name.as_ref().or(one.title.as_ref()).map_or("", String::as_str);

@@ -102,11 +102,11 @@ impl Tool for TrendsTool {
         let period = self.period.unwrap_or(Period::Week);
         let trends = cx.app.trends(period, self.category, as_of, cx.rights)?;
         notes.extend(trends.notes.clone());
-        Ok(tell(trends, notes))
+        Ok(answer(trends, notes))
     }
 }
 
-fn tell(trends: Trends, notes: Vec<String>) -> TrendsAnswer {
+fn answer(trends: Trends, notes: Vec<String>) -> TrendsAnswer {
     let counts = |tallies: &[Tally]| {
         let counts = tallies.iter();
         counts

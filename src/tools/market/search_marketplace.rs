@@ -9,7 +9,7 @@ use crate::{
         offers::{Cost, Offer, OfferQuery},
         page::Cursor,
     },
-    domain::{Author, Error, Money, Result},
+    domain::{Author, Error, Money, Result, count},
     tools::{
         Answer, Cx, Effect, ListedPrice, Right, Tool, Toolset,
         vault::search::{limit, offset},
@@ -167,8 +167,7 @@ impl OfferView {
             cost: match offer.cost {
                 Cost::Free => String::new(),
                 Cost::Own => "costs you nothing".to_owned(),
-                Cost::Trial(1) => "1 call for trying left".to_owned(),
-                Cost::Trial(left) => format!("{left} calls for trying left"),
+                Cost::Trial(left) => format!("{} left", count(left, "trial call")),
                 Cost::Price(_) if offer.is_affordable => String::new(),
                 Cost::Price(price) => format!("your credit does not cover {price} {currency}"),
             },

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::oss::Known,
-    domain::{Result, query::words},
+    domain::{Result, count, query::words},
     oss::{Report, Target},
     tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
@@ -109,9 +109,15 @@ impl OssAnswer {
             Known::Missing { failed: Some(why) } => {
                 none(Status::Missing, format!("there is no report; the last attempt failed: {why}"))
             }
+            Known::Queued { before: 0 } => {
+                none(Status::Verifying, "next in the queue; ask again in a minute".into())
+            }
             Known::Queued { before } => none(
                 Status::Verifying,
-                format!("waiting in the queue behind {before} others; ask again in a minute"),
+                format!(
+                    "waiting in the queue behind {}; ask again in a minute",
+                    count(before, "other")
+                ),
             ),
             Known::Verifying { step, steps, doing } => none(
                 Status::Verifying,

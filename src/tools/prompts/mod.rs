@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::tools::Answer;
 
-/// Seed 002's answer to every change.
+/// The answer of every tool that changes a prompt: hexai's form.
 #[derive(Serialize, JsonSchema)]
 pub struct Changed {
     success: bool,

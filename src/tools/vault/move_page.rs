@@ -6,7 +6,7 @@ use crate::{
         edit::{MoveAnswer, MoveRequest},
         notes::NoteRef,
     },
-    domain::{Error, Kind, Result},
+    domain::{Error, Kind, Result, count},
     store::revisions::Actor,
     tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
@@ -60,15 +60,12 @@ impl Answer for Moved {
             None => format!("dry run, nothing was moved: {} to {}", self.from, self.path),
         };
         let mut text = format!("{head}\netag {}", self.etag);
-        let plural = |count: usize, one: &str| match count {
-            1 => format!("1 {one}"),
-            many => format!("{many} {one}s"),
-        };
+
         if self.links > 0 {
             text += &format!(
                 "\n{} in {} rewritten:",
-                plural(self.links, "link"),
-                plural(self.rewritten.len(), "note")
+                count(self.links, "link"),
+                count(self.rewritten.len(), "note")
             );
         }
         for note in self.rewritten.iter().take(MAX_NOTES_NAMED) {

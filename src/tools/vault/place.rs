@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::places::{Folder, Place, PlacedNote};
+use crate::{
+    app::places::{Folder, Place, PlacedNote},
+    domain::count,
+};
 
 /// Folders, and notes, that one answer shows.
 const SHOWN: usize = 100;
@@ -104,12 +107,5 @@ impl PlaceList {
             text += &format!("\n{not_shown}");
         }
         text
-    }
-}
-
-fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
     }
 }

@@ -1,5 +1,5 @@
-//! The answer of `search` and `similar`: the numbered list of seeds 000 and 004 for a model, the same
-//! facts as a structure for a program.
+//! The answer of `search` and `similar`: a numbered list for a model, the same facts as a structure
+//! for a program.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     app::page::Cursor,
-    domain::Result,
+    domain::{Result, count},
     search::Answer,
     tools::{self, Cx, Right},
 };
@@ -37,10 +37,9 @@ impl tools::Answer for SearchAnswer {
             (0, _) => "Found nothing.".to_owned(),
             (shown, total) if total as usize > shown => {
                 let least = if self.total_is_exact { "" } else { "at least " };
-                format!("Found {least}{total} notes, showing {shown}:")
+                format!("Found {least}{}, showing {shown}:", count(total, "note"))
             }
-            (1, _) => "Found 1 note:".to_owned(),
-            (shown, _) => format!("Found {shown} notes:"),
+            (shown, _) => format!("Found {}:", count(shown, "note")),
         };
         let mut headlines = false;
         for (number, item) in self.results.iter().enumerate() {

@@ -245,6 +245,12 @@ fn a_visitor_sees_free_pages_and_no_trace_of_others() {
     for path in [diary.as_str(), "/Diary.md", "/Diary", "/browse?path=secret"] {
         assert_eq!(server.get(path, &[]).status, 404, "{path}");
     }
+    // A folder that is not shared reads like one that does not exist.
+    let [hidden, missing] = ["secret", "nowhere"].map(|folder| {
+        server.get(&format!("/browse?path={folder}"), &[]).body.replace(folder, "FOLDER")
+    });
+    assert!(hidden.contains("no folder <code>FOLDER</code> that you may see"), "{hidden}");
+    assert_eq!(hidden, missing);
     for path in ["/history", &format!("{diary}/history"), &format!("{diary}/edit"), "/new"] {
         assert_eq!(server.get(path, &[]).status, 404, "{path}");
     }

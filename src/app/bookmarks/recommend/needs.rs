@@ -35,11 +35,11 @@ const BACKGROUND_SAMPLE: usize = 20;
 const MIN_BACKGROUND: usize = 10;
 const USUAL_BACKGROUND: f32 = 0.12;
 const USUAL_BACKGROUND_ABROAD: f32 = 0.0;
-/// What the share of the need's words counts that an item has.
+/// Weight of the share of the need's words that the item has.
 const SHARE: f32 = 0.3;
-/// What the use of a bookmark counts.
+/// Weight of a bookmark's usefulness.
 const USE: f32 = 0.1;
-/// What it counts that an item suits the whole description.
+/// Weight of the fit to the whole description.
 const CONTEXT: f32 = 0.5;
 /// The fit from which an item meets a need.
 const MIN_FIT: f32 = 0.3;

@@ -68,7 +68,7 @@ pub(super) fn resource(site: &Site, metadata: &str) -> Checked<String> {
     let document = document(site, metadata)?;
     let own = text(&document, "resource");
     if own != target {
-        let mend = match origin_of(&own).as_deref() == Some(&site.origin) {
+        let remedy = match origin_of(&own).as_deref() == Some(&site.origin) {
             true => format!(
                 "type `{own}` into the client; where the proxy adds a path before it, give Notewell a host name of its own instead"
             ),
@@ -78,7 +78,7 @@ pub(super) fn resource(site: &Site, metadata: &str) -> Checked<String> {
             format!(
                 "the server calls itself `{own}`, which is not `{target}` to the letter, and clients compare"
             ),
-            mend,
+            remedy,
         ));
     }
     // Some clients do not look at the challenge and go where the document has to be.

@@ -144,7 +144,7 @@ impl Site {
         let status = answer.status;
         let what = format!("`{url}` answers {status} instead of {expected}");
         let is_ours = answer.json().is_some_and(|body| body.get("jsonrpc").is_some());
-        let mend = match status {
+        let remedy = match status {
             300..=399 => {
                 let place = answer.header("location").unwrap_or("nowhere");
                 return Finding::wrong(
@@ -166,6 +166,6 @@ impl Site {
             500..=599 => "the server's log says why".to_owned(),
             _ => "check that the proxy passes requests to Notewell and not to another program".to_owned(),
         };
-        Finding::wrong(what, mend)
+        Finding::wrong(what, remedy)
     }
 }

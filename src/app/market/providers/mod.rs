@@ -61,12 +61,12 @@ pub struct Event {
     /// The event's own id.
     pub id: String,
     /// What happened.
-    pub what: Happened,
+    pub what: PaymentEvent,
 }
 
-/// What happened to a payment.
+/// A provider's event for a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happened {
+pub enum PaymentEvent {
     /// It was paid.
     Paid {
         /// Our name for the payment.

@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use sha2::Sha256;
 
-use super::{Checkout, Event, Happened, Provider};
+use super::{Checkout, Event, PaymentEvent, Provider};
 use crate::{
     config,
     domain::{Error, Money, Result, Timestamp},
@@ -130,20 +130,20 @@ impl Provider for Stripe {
         let is_over = notice.kind == "checkout.session.expired"
             || notice.kind == "checkout.session.async_payment_failed";
         if !is_paid && !is_over {
-            return Ok(Event { id: notice.id, what: Happened::Other });
+            return Ok(Event { id: notice.id, what: PaymentEvent::Other });
         }
         let session: PaidSession = serde_json::from_value(notice.data.object).map_err(|error| {
             Error::invalid_request("the event names no checkout session").with_source(error)
         })?;
         let what = match session.client_reference_id {
-            None => Happened::Other,
-            Some(reference) if is_over => Happened::Failed { reference },
+            None => PaymentEvent::Other,
+            Some(reference) if is_over => PaymentEvent::Failed { reference },
             // A slow way to pay: another event follows when the money is there.
-            Some(_) if session.payment_status != "paid" => Happened::Other,
+            Some(_) if session.payment_status != "paid" => PaymentEvent::Other,
             Some(reference) => {
                 let currency = session.currency.unwrap_or_default().to_ascii_uppercase();
                 let amount = session.amount_total.and_then(|minor| from_minor(minor, &currency));
-                Happened::Paid { reference, outside: session.id, amount, currency }
+                PaymentEvent::Paid { reference, outside: session.id, amount, currency }
             }
         };
         Ok(Event { id: notice.id, what })

@@ -1,4 +1,4 @@
-//! `/token` and `/revoke`: codes and refresh tokens against tokens, and their end.
+//! `/token` exchanges codes and refresh tokens for access tokens; `/revoke` ends them.
 
 use std::{cell::Cell, net::IpAddr};
 

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     app::{App, bookmarks::ModelRun},
-    domain::{Error, Progress, Result, Timestamp},
+    domain::{Error, Progress, Result, Timestamp, count},
     import::ImportReport,
     store::revisions::Actor,
 };
@@ -157,8 +157,7 @@ fn judged(run: Result<Option<ModelRun>>) -> Option<String> {
     match run {
         Ok(None) => None,
         Ok(Some(run)) => {
-            let plural = if run.judged == 1 { "" } else { "s" };
-            let mut text = format!("the language model judged {} bookmark{plural}", run.judged);
+            let mut text = format!("the language model judged {}", count(run.judged, "bookmark"));
             if let Some(why) = run.stopped {
                 text += &format!(" and stopped: {why}");
             }

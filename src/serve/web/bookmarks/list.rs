@@ -6,7 +6,7 @@ use axum::response::Response;
 use super::{asked::Asked, room::Room, view::BookmarkView};
 use crate::{
     domain::{
-        Pid, Result,
+        Pid, Result, count,
         query::{Action, Sentiment},
     },
     search::DEEPEST,
@@ -80,8 +80,7 @@ fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
     let total = answer.total.items;
     let count = match (total, asked.is_open()) {
         (0, _) => String::new(),
-        (1, _) => "1 bookmark".to_owned(),
-        (total, _) => format!("{total} bookmarks"),
+        (total, _) => count(total, "bookmark"),
     };
     let mut shell = visit.shell();
     shell.query = String::new();

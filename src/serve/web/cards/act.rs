@@ -13,9 +13,9 @@ use crate::{
     store::cards::Flag,
 };
 
-/// What a button asks for.
+/// What a button of a card does.
 #[derive(Debug, PartialEq)]
-enum Deed {
+enum CardAction {
     Pin,
     Archive,
     Delete,
@@ -28,23 +28,23 @@ enum Deed {
     RemovePicture(usize),
 }
 
-impl Deed {
+impl CardAction {
     /// Reads the value of a button: a word, and for some what it is about.
     fn read(text: &str) -> Result<Self> {
         let (word, about) = text.split_once(' ').unwrap_or((text, ""));
         let about = about.to_owned();
         Ok(match word {
-            "pin" => Deed::Pin,
-            "archive" => Deed::Archive,
-            "delete" => Deed::Delete,
-            "done" => Deed::Done,
-            "color" => Deed::Color(about),
-            "tick" => Deed::Tick(Tick { id: about, checked: true }),
-            "untick" => Deed::Tick(Tick { id: about, checked: false }),
-            "before" => Deed::Move(Place::Before(about)),
-            "after" => Deed::Move(Place::After(about)),
+            "pin" => CardAction::Pin,
+            "archive" => CardAction::Archive,
+            "delete" => CardAction::Delete,
+            "done" => CardAction::Done,
+            "color" => CardAction::Color(about),
+            "tick" => CardAction::Tick(Tick { id: about, checked: true }),
+            "untick" => CardAction::Tick(Tick { id: about, checked: false }),
+            "before" => CardAction::Move(Place::Before(about)),
+            "after" => CardAction::Move(Place::After(about)),
             "unpicture" if about.parse::<usize>().is_ok() => {
-                Deed::RemovePicture(about.parse().unwrap_or_default())
+                CardAction::RemovePicture(about.parse().unwrap_or_default())
             }
             _ => {
                 return Err(Error::invalid_params(format!(
@@ -63,9 +63,9 @@ pub async fn act(Path(id): Path<String>, form: Form) -> Response {
         .run(move |visit| match Room::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
             Some(room) => {
-                let deed = Deed::read(form.field("do"))?;
+                let action = CardAction::read(form.field("do"))?;
                 let back = form.back();
-                let deleted = run(&room, &id, deed)?;
+                let deleted = run(&room, &id, action)?;
                 let sign = if back.contains('?') { '&' } else { '?' };
                 Ok(match deleted {
                     Some(change) => Reply::see(&format!("{back}{sign}deleted={change}")),
@@ -77,19 +77,21 @@ pub async fn act(Path(id): Path<String>, form: Form) -> Response {
 }
 
 /// Does it. A deletion returns the change that can be taken back.
-fn run(room: &Room<'_>, id: &str, deed: Deed) -> Result<Option<String>> {
+fn run(room: &Room<'_>, id: &str, action: CardAction) -> Result<Option<String>> {
     let update = |change: CardChange| room.update(id, change).map(|_| None);
-    match deed {
-        Deed::Pin => room.toggle(id, Flag::Pinned).map(|_| None),
-        Deed::Archive => room.toggle(id, Flag::Archived).map(|_| None),
-        Deed::Delete => Ok(room.delete(id)?.map(|change| change.to_string())),
-        Deed::Done => update(CardChange { is_reminder_done: Some(true), ..CardChange::default() }),
-        Deed::Color(color) => {
+    match action {
+        CardAction::Pin => room.toggle(id, Flag::Pinned).map(|_| None),
+        CardAction::Archive => room.toggle(id, Flag::Archived).map(|_| None),
+        CardAction::Delete => Ok(room.delete(id)?.map(|change| change.to_string())),
+        CardAction::Done => {
+            update(CardChange { is_reminder_done: Some(true), ..CardChange::default() })
+        }
+        CardAction::Color(color) => {
             update(CardChange { color: Some(color.parse()?), ..CardChange::default() })
         }
-        Deed::Tick(tick) => update(CardChange { tick: Some(tick), ..CardChange::default() }),
-        Deed::Move(place) => room.arrange(id, &place).map(|()| None),
-        Deed::RemovePicture(n) => {
+        CardAction::Tick(tick) => update(CardChange { tick: Some(tick), ..CardChange::default() }),
+        CardAction::Move(place) => room.arrange(id, &place).map(|()| None),
+        CardAction::RemovePicture(n) => {
             let mut images = room.get(id)?.images.unwrap_or_default();
             if n >= images.len() {
                 return Err(Error::invalid_params(
@@ -109,12 +111,15 @@ mod tests {
 
     #[test]
     fn a_button_says_what_it_does() {
-        assert_eq!(Deed::read("pin").unwrap(), Deed::Pin);
+        assert_eq!(CardAction::read("pin").unwrap(), CardAction::Pin);
         let tick = Tick { id: "a b".into(), checked: true };
-        assert_eq!(Deed::read("tick a b").unwrap(), Deed::Tick(tick));
-        assert_eq!(Deed::read("before x").unwrap(), Deed::Move(Place::Before("x".into())));
+        assert_eq!(CardAction::read("tick a b").unwrap(), CardAction::Tick(tick));
+        assert_eq!(
+            CardAction::read("before x").unwrap(),
+            CardAction::Move(Place::Before("x".into()))
+        );
         for bad in ["", "explode", "unpicture -1", "unpicture"] {
-            assert!(Deed::read(bad).is_err(), "{bad}");
+            assert!(CardAction::read(bad).is_err(), "{bad}");
         }
     }
 }

@@ -51,7 +51,7 @@ struct DoctorPage {
 struct Finding {
     is_wrong: bool,
     what: String,
-    mend: String,
+    remedy: String,
 }
 
 fn check(visit: &Visit) -> Result<()> {
@@ -98,9 +98,9 @@ pub async fn doctor(visit: Visit) -> Response {
             let findings = visit.app().doctor()?.into_iter().map(|finding| Finding {
                 is_wrong: finding.level == Level::Wrong,
                 what: sentence(&finding.what),
-                mend: match finding.mend.is_empty() {
+                remedy: match finding.remedy.is_empty() {
                     true => String::new(),
-                    false => sentence(&finding.mend),
+                    false => sentence(&finding.remedy),
                 },
             });
             let findings: Vec<Finding> = findings.collect();

@@ -100,7 +100,7 @@ pub async fn add(form: Form) -> Response {
             });
             match added {
                 Ok(account) => Ok(Reply::see(&format!("/users/{}", account.name))),
-                Err(error) if is_told(&error) => {
+                Err(error) if is_input_error(&error) => {
                     let name = form.field("name").to_owned();
                     let html = list(visit, Some(sentence(error.plain())), name)?;
                     Ok(html.with_status(StatusCode::UNPROCESSABLE_ENTITY).into())
@@ -112,7 +112,7 @@ pub async fn add(form: Form) -> Response {
 }
 
 /// Whether an error is about what was entered.
-fn is_told(error: &Error) -> bool {
+fn is_input_error(error: &Error) -> bool {
     matches!(error.code, Code::InvalidParams | Code::InvalidRequest | Code::Conflict)
 }
 
@@ -168,7 +168,7 @@ pub async fn change(Path(name): Path<String>, form: Form) -> Response {
             let account = visit.app().user(&name)?;
             match apply(visit, &owner, &account, &form) {
                 Ok(reply) => Ok(reply),
-                Err(error) if is_told(&error) => {
+                Err(error) if is_input_error(&error) => {
                     let html = user_page(visit, &owner, &account, Some(sentence(error.plain())))?;
                     Ok(html.with_status(StatusCode::UNPROCESSABLE_ENTITY).into())
                 }

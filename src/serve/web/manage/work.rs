@@ -1,7 +1,10 @@
 //! What the server works on in the background, each with how far it is.
 
 use super::super::{Visit, address, bookmarks::JobState};
-use crate::app::{oss::Known, status::Status};
+use crate::{
+    app::{oss::Known, status::Status},
+    domain::count,
+};
 
 /// One piece of work.
 pub struct Work {
@@ -23,8 +26,7 @@ pub fn going_on(visit: &Visit, status: &Status) -> Vec<Work> {
         all.push(Work::new("Vaults", "reading the notes for the first time since the start"));
     }
     if status.behind > 0 && status.obstacle.is_none() {
-        let plural = if status.behind == 1 { "change" } else { "changes" };
-        all.push(Work::new("Index", &format!("{} {plural} waiting", status.behind)));
+        all.push(Work::new("Index", &format!("{} waiting", count(status.behind, "change"))));
     }
     if let Some((done, total)) = status.vectors.filter(|(done, total)| done < total) {
         let doing = format!("{done} of {total} passages");
@@ -53,8 +55,7 @@ pub fn going_on(visit: &Visit, status: &Status) -> Vec<Work> {
             Known::Queued { before } => {
                 let waits = match before {
                     0 => "next in the queue".to_owned(),
-                    1 => "waits behind 1 other".to_owned(),
-                    before => format!("waits behind {before} others"),
+                    before => format!("waits behind {}", count(before, "other")),
                 };
                 all.push(Work::new(&name, &waits));
             }

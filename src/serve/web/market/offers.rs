@@ -6,7 +6,7 @@ use axum::{extract::Path, response::Response};
 use super::{check, tabs, view::OfferView};
 use crate::{
     app::offers::OfferQuery,
-    domain::{Author, Error, Money, Pid, Result},
+    domain::{Author, Error, Money, Pid, Result, count},
     serve::web::{Audience, Html, Shell, Visit, account::Person, asked::Chip, errors::sentence},
 };
 
@@ -104,10 +104,7 @@ fn page(visit: &Visit) -> Result<Html> {
         query: query.unwrap_or_default().to_owned(),
         author: author.unwrap_or_default().to_owned(),
         max_price: visit.value("max_price").unwrap_or_default().to_owned(),
-        count: match found.total {
-            1 => "1 method".to_owned(),
-            total => format!("{total} methods"),
-        },
+        count: count(found.total, "method"),
         credit: found.balance.map(|balance| format!("{balance} {currency}")),
         notes: match found.by_words_only {
             0 => Vec::new(),

@@ -5,7 +5,7 @@ use crate::{
         market::tables::Names,
         offers::{Cost, Offer},
     },
-    domain::{Money, Result},
+    domain::{Money, Result, count},
     serve::web::{age::Age, encode},
     store::{
         ledger::{Account, Entry, EntryKind},
@@ -29,7 +29,7 @@ pub struct OfferView {
     pub author: Option<(String, String)>,
     /// What a call costs, with the currency; `None` where it is free.
     pub price: Option<String>,
-    /// How many calls cost nothing, for trying.
+    /// How many trial calls each buyer has.
     pub free_calls: u32,
     /// What it would cost this visitor, where that is not the price.
     pub cost: Option<String>,
@@ -57,8 +57,7 @@ impl OfferView {
             cost: match offer.cost {
                 Cost::Free => None,
                 Cost::Own => Some("costs you nothing".to_owned()),
-                Cost::Trial(1) => Some("1 call for trying left".to_owned()),
-                Cost::Trial(left) => Some(format!("{left} calls for trying left")),
+                Cost::Trial(left) => Some(format!("{} left", count(left, "trial call"))),
                 Cost::Price(_) => None,
             },
             calls: match (calls.calls, calls.answered) {
@@ -127,7 +126,7 @@ impl CallLine {
 fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Charged => "charged",
-        Outcome::Trial => "for trying, free",
+        Outcome::Trial => "trial call, free",
         Outcome::Repeat => "the same again, free",
         Outcome::Owner => "by the owner, free",
         Outcome::Author => "by the author, free",

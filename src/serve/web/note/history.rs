@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 use super::super::{Audience, Form, Html, Shell, Visit, age::Age, errors::sentence, visit::Reply};
 use crate::{
     app::{history::ChangeEntry, rights::Right},
-    domain::{Code, Error, Pid, Result},
+    domain::{Code, Error, Pid, Result, count},
     store::revisions::ChangeId,
 };
 
@@ -50,7 +50,7 @@ pub fn diff_lines(old: &str, new: &str) -> Vec<DiffLine> {
     if lines.len() > MAX_LINES {
         let left_out = lines.len() - MAX_LINES;
         lines.truncate(MAX_LINES);
-        let text = format!("… and {left_out} more lines");
+        let text = format!("… and {}", count(left_out, "more line"));
         lines.push(DiffLine { kind: "gap", sign: " ", text });
     }
     lines
@@ -243,7 +243,7 @@ pub async fn undo(form: Form) -> Response {
                 .map_err(|_| Error::invalid_params("the form names no change; open the history"))?;
             let actor = visit.rights().actor("web");
             let done = visit.app().undo(Some(ChangeId(id)), false, &actor);
-            done.map_err(|error| told(error, "change"))?;
+            done.map_err(|error| first_line(error, "change"))?;
             let back = form.back();
             let sign = if back.contains('?') { '&' } else { '?' };
             Ok(Reply::see(&format!("{back}{sign}undone={id}")))
@@ -262,14 +262,14 @@ pub async fn restore(Path(pid): Path<i64>, form: Form) -> Response {
             })?;
             let actor = visit.rights().actor("web");
             let restored = visit.app().restore(Pid(pid), ChangeId(version), &actor);
-            let change = restored.map_err(|error| told(error, "version"))?;
+            let change = restored.map_err(|error| first_line(error, "version"))?;
             Ok(Reply::see(&format!("/n/{pid}?saved={change}")))
         })
         .await
 }
 
 /// The first line of a refusal; the page has no room for the rest.
-fn told(error: Error, what: &str) -> Error {
+fn first_line(error: Error, what: &str) -> Error {
     if !matches!(error.code, Code::Conflict | Code::InvalidParams) {
         return error;
     }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use super::{address, may, view::ReportView};
 use crate::{
     app::oss::Known,
-    domain::{Error, Result, error::Doing},
+    domain::{Error, Result, count, error::Doing},
     oss::Report,
     serve::web::{
         Audience, Html, Reply, Shell, Visit,
@@ -76,9 +76,8 @@ fn page(visit: &Visit) -> Result<Html> {
         None => app.store.reports.newest(repo)?,
     };
     let (doing, step, steps) = match app.report_state(repo)? {
-        Known::Queued { before: 0 } => ("waiting for its turn".to_owned(), 0, 0),
-        Known::Queued { before: 1 } => ("waiting behind 1 other".to_owned(), 0, 0),
-        Known::Queued { before } => (format!("waiting behind {before} others"), 0, 0),
+        Known::Queued { before: 0 } => ("next in the queue".to_owned(), 0, 0),
+        Known::Queued { before } => (format!("waiting behind {}", count(before, "other")), 0, 0),
         Known::Verifying { step, steps, doing } => (doing, step, steps),
         Known::Report(_) | Known::Missing { .. } => (String::new(), 0, 0),
     };

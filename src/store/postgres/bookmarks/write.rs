@@ -4,7 +4,7 @@ use super::{
     super::{
         Postgres,
         fault::Fault,
-        items::{bury, log, lookup, put, rename},
+        items::{log, lookup, mark_gone, put, rename},
         revisions,
         transaction::Transaction,
     },
@@ -85,7 +85,7 @@ pub(super) fn put_state(
 
 pub(super) fn remove(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {
     tx.execute("DELETE FROM bookmarks WHERE pid = $1", &[&pid.0])?;
-    bury(tx, pid)
+    mark_gone(tx, pid)
 }
 
 /// What a change did to a bookmark.

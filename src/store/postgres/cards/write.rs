@@ -94,7 +94,7 @@ pub(super) fn set_order(tx: &mut Transaction<'_>, id: &str, order: f64) -> Resul
 pub(super) fn delete(tx: &mut Transaction<'_>, id: &str) -> Result<bool, Fault> {
     let deleted = tx.execute("DELETE FROM cards WHERE id = $1", &[&id])? > 0;
     if let Some(item) = items::lookup(tx, Kind::Card, id)?.filter(|item| !item.gone) {
-        items::bury(tx, item.pid)?;
+        items::mark_gone(tx, item.pid)?;
     }
     Ok(deleted)
 }

@@ -13,8 +13,8 @@ use crate::{
     domain::{Error, Money, Pid, Timestamp, UserId},
     store::{
         ledger::{
-            Account, Begun, CallIdentity, Captured, EntryId, EntryKind, HoldId, NewEntry, NewHold,
-            OpenHold,
+            Account, Admission, CallIdentity, Captured, EntryId, EntryKind, HoldId, NewEntry,
+            NewHold, OpenHold,
         },
         usage::{Call, NewUsage, Outcome},
     },
@@ -35,7 +35,7 @@ struct Twin {
     entry: Option<EntryId>,
 }
 
-pub(super) fn begin(tx: &mut Connection, process: i64, new: &NewHold) -> Result<Begun, Fault> {
+pub(super) fn begin(tx: &mut Connection, process: i64, new: &NewHold) -> Result<Admission, Fault> {
     let call = &new.call;
     let Some(user) = call.user else {
         return Err(Fault::Refused(Error::internal(
@@ -44,26 +44,26 @@ pub(super) fn begin(tx: &mut Connection, process: i64, new: &NewHold) -> Result<
     };
     if let Some(twin) = twin(tx, user, &new.identity.call, new.repeat_since)? {
         return Ok(match twin.arguments == new.identity.arguments {
-            true => Begun::Repeat(twin.entry),
-            false => Begun::KeyTaken,
+            true => Admission::Repeat(twin.entry),
+            false => Admission::KeyTaken,
         });
     }
     if new.trial_calls > 0 {
         let used = usage::trials(tx, user, call.page)?;
         if used < new.trial_calls {
             let hold = insert(tx, process, user, new)?;
-            return Ok(Begun::Trial(hold, new.trial_calls - used - 1));
+            return Ok(Admission::Trial(hold, new.trial_calls - used - 1));
         }
     }
     let fits = |spent: Money, cap: Money| spent.plus(call.price).is_ok_and(|sum| sum <= cap);
     let spent = spent_by_user(tx, user, new.day)?;
     if !fits(spent, new.user_cap) {
-        return Ok(Begun::UserCap(spent));
+        return Ok(Admission::UserCap(spent));
     }
     if let Some(token) = call.token {
         let spent = spent_with_token(tx, token, new.day)?;
         if !fits(spent, new.token_cap) {
-            return Ok(Begun::TokenCap(spent));
+            return Ok(Admission::TokenCap(spent));
         }
     }
     let credit = balance(tx, Account::User(user))?;
@@ -73,7 +73,7 @@ pub(super) fn begin(tx: &mut Connection, process: i64, new: &NewHold) -> Result<
             &[&user.0, &new.identity.call.as_slice()],
         )?;
         let is_running: bool = row.try_get(0)?;
-        return Ok(if is_running { Begun::Running } else { Begun::Short(credit) });
+        return Ok(if is_running { Admission::Running } else { Admission::Short(credit) });
     }
     let hold = insert(tx, process, user, new)?;
     let entry = NewEntry::new(EntryKind::Hold, format!("hold:{}", hold.0))
@@ -81,7 +81,7 @@ pub(super) fn begin(tx: &mut Connection, process: i64, new: &NewHold) -> Result<
         .add(Account::Held(user), call.price);
     let posted = post(tx, &entry, Timestamp::now())?;
     tx.execute("UPDATE holds SET entry = $1 WHERE id = $2", &[&posted.entry().id.0, &hold.0])?;
-    Ok(Begun::Held(hold))
+    Ok(Admission::Held(hold))
 }
 
 pub(super) fn capture(

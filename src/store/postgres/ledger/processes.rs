@@ -10,7 +10,7 @@ use super::{
 use crate::{
     domain::{Result, Timestamp},
     store::{
-        ledger::{Begun, HoldId, NewHold, Process},
+        ledger::{Admission, HoldId, NewHold, Process},
         usage::Outcome,
     },
 };
@@ -74,7 +74,7 @@ impl Postgres {
 
     /// Decides whether a call may run. A process whose lock is gone takes it again first: others
     /// would release the hold as that of a process that ended.
-    pub(super) fn begin_hold(&self, process: &Process, hold: &NewHold) -> Result<Begun> {
+    pub(super) fn begin_hold(&self, process: &Process, hold: &NewHold) -> Result<Admission> {
         // Without its capture a hold is worth nothing, and the capture is durable.
         let begun = self.write_lightly(|tx| {
             let sql = format!("SELECT pg_try_advisory_xact_lock_shared({KEY})");

@@ -5,7 +5,7 @@ use rusqlite::{Transaction, params};
 use super::{
     super::{
         Sqlite,
-        items::{bury, log, lookup, put, rename},
+        items::{log, lookup, mark_gone, put, rename},
         revisions,
     },
     body, by_pid, stamp, twin,
@@ -83,7 +83,7 @@ pub(super) fn put_state(
 
 pub(super) fn remove(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
     tx.execute("DELETE FROM bookmarks WHERE pid = ?1", [pid.0])?;
-    bury(tx, pid)
+    mark_gone(tx, pid)
 }
 
 /// What a change did to a bookmark.

@@ -7,13 +7,13 @@
 pub(in crate::store) mod cuid;
 pub(in crate::store) mod cursor;
 pub(in crate::store) mod dates;
-mod doubt;
 mod file;
 pub(in crate::store) mod fold;
 mod layout;
 mod row;
 pub(in crate::store) mod snapshot;
 mod texts;
+mod unconfirmed;
 pub(in crate::store) mod write;
 
 use std::{
@@ -80,7 +80,7 @@ struct Inner {
     /// When a call last gave up waiting for another program's lock.
     gave_up: Option<Instant>,
     /// A commit failed that a crash could bring back.
-    is_doubtful: bool,
+    has_unconfirmed: bool,
     /// The names of the file and its log are durable, and stay so.
     is_named: bool,
 }
@@ -158,7 +158,7 @@ impl Inner {
             seen: None,
             had_cards: false,
             gave_up: None,
-            is_doubtful: false,
+            has_unconfirmed: false,
             is_named: false,
         };
         inner.schema_version = inner.schema_version()?;
@@ -244,8 +244,8 @@ impl Inner {
                 false => error,
             });
         }
-        // What was in doubt is written over.
-        self.is_doubtful = false;
+        // What the disk did not confirm is written over.
+        self.has_unconfirmed = false;
         self.sync_commit().inspect_err(|_| self.seen = None)?;
         // A trigger may have changed other rows; those changes are ours and raise no data version.
         if self.connection.total_changes() - before > 1 {

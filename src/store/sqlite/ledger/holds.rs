@@ -10,8 +10,8 @@ use crate::{
     domain::{Error, Money, Pid, Timestamp, UserId},
     store::{
         ledger::{
-            Account, Begun, CallIdentity, Captured, EntryId, EntryKind, HoldId, NewEntry, NewHold,
-            OpenHold, Posted,
+            Account, Admission, CallIdentity, Captured, EntryId, EntryKind, HoldId, NewEntry,
+            NewHold, OpenHold, Posted,
         },
         usage::{Call, NewUsage, Outcome},
     },
@@ -32,33 +32,33 @@ struct Twin {
     entry: Option<EntryId>,
 }
 
-pub(super) fn begin(tx: &Transaction<'_>, process: i64, new: &NewHold) -> Checked<Begun> {
+pub(super) fn begin(tx: &Transaction<'_>, process: i64, new: &NewHold) -> Checked<Admission> {
     let call = &new.call;
     let Some(user) = call.user else {
         return Ok(Err(Error::internal("a call without an account cannot hold credit")));
     };
     if let Some(twin) = twin(tx, user, &new.identity.call, new.repeat_since)? {
         return Ok(Ok(match twin.arguments == new.identity.arguments {
-            true => Begun::Repeat(twin.entry),
-            false => Begun::KeyTaken,
+            true => Admission::Repeat(twin.entry),
+            false => Admission::KeyTaken,
         }));
     }
     if new.trial_calls > 0 {
         let used = usage::trials(tx, user, call.page)?;
         if used < new.trial_calls {
             let hold = insert(tx, process, user, new, None)?;
-            return Ok(Ok(Begun::Trial(hold, new.trial_calls - used - 1)));
+            return Ok(Ok(Admission::Trial(hold, new.trial_calls - used - 1)));
         }
     }
     let fits = |spent: Money, cap: Money| spent.plus(call.price).is_ok_and(|sum| sum <= cap);
     let spent = spent_by_user(tx, user, new.day)?;
     if !fits(spent, new.user_cap) {
-        return Ok(Ok(Begun::UserCap(spent)));
+        return Ok(Ok(Admission::UserCap(spent)));
     }
     if let Some(token) = call.token {
         let spent = spent_with_token(tx, token, new.day)?;
         if !fits(spent, new.token_cap) {
-            return Ok(Ok(Begun::TokenCap(spent)));
+            return Ok(Ok(Admission::TokenCap(spent)));
         }
     }
     let credit = balance(tx, Account::User(user))?;
@@ -66,7 +66,7 @@ pub(super) fn begin(tx: &Transaction<'_>, process: i64, new: &NewHold) -> Checke
         let is_running = tx
             .prepare_cached("SELECT 1 FROM holds WHERE user = ?1 AND call = ?2")?
             .exists(params![user.0, new.identity.call])?;
-        return Ok(Ok(if is_running { Begun::Running } else { Begun::Short(credit) }));
+        return Ok(Ok(if is_running { Admission::Running } else { Admission::Short(credit) }));
     }
     let hold = insert(tx, process, user, new, None)?;
     let entry = NewEntry::new(EntryKind::Hold, format!("hold:{}", hold.0))
@@ -79,7 +79,7 @@ pub(super) fn begin(tx: &Transaction<'_>, process: i64, new: &NewHold) -> Checke
     };
     tx.prepare_cached("UPDATE holds SET entry = ?1 WHERE id = ?2")?
         .execute([posted.entry().id.0, hold.0])?;
-    Ok(Ok(Begun::Held(hold)))
+    Ok(Ok(Admission::Held(hold)))
 }
 
 pub(super) fn capture(

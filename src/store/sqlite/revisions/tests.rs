@@ -67,7 +67,7 @@ fn a_batch_that_is_abandoned_leaves_the_batches_before_it() {
     let first = store.begin(&turn, &mut change, &[revision(1, None, None)]).unwrap();
     assert!(store.finish_as(first, &[revision(1, None, Some("one"))]).unwrap());
     let second = store.begin(&turn, &mut change, &[revision(2, None, Some("two"))]).unwrap();
-    assert_eq!(second, Begun { id: first.id, first: 1 });
+    assert_eq!(second, PendingChange { id: first.id, first: 1 });
     store.abandon(second).unwrap();
     let left = store.revisions(first.id, 0, 10).unwrap();
     assert_eq!(left, [revision(1, None, Some("one"))]);

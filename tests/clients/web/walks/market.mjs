@@ -70,7 +70,7 @@ export async function market({ browser }) {
     });
     await check('market: calls have receipts', async () => {
       await page.goto(`${server.url}/market/credit`);
-      assert.match(await text(page), /strict-review[^]*for trying, free/);
+      assert.match(await text(page), /strict-review[^]*trial call, free/);
       assert.match(await text(page), /charged\s+0\.25/);
     });
     await page.close();

@@ -11,7 +11,7 @@ impl Inner {
     /// The error of a commit that the disk did not confirm: taken back for certain, if it was written
     /// to the log alone and that can be emptied now.
     pub(super) fn unconfirmed(&mut self, error: Error, what: &str, is_in_log: bool) -> Error {
-        self.is_doubtful = true;
+        self.has_unconfirmed = true;
         if !is_in_log || !self.has_log() {
             return error;
         }
@@ -58,7 +58,7 @@ impl Inner {
 
     /// Makes sure that no commit which failed can come back.
     pub(super) fn settle(&mut self) -> Result<()> {
-        if !self.is_doubtful {
+        if !self.has_unconfirmed {
             return Ok(());
         }
         let empty = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -78,7 +78,7 @@ impl Inner {
             }
             _ => {}
         }
-        self.is_doubtful = false;
+        self.has_unconfirmed = false;
         Ok(())
     }
 }
