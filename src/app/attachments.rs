@@ -66,9 +66,10 @@ impl App {
         };
         let known = before.map(|(_, text)| files(text)).unwrap_or_default();
         for target in &files(after) {
-            let place = self.sources.attachment_path(vault, path, target)?;
+            let place = self.sources.attachment_path(vault, path, target, &|_| false)?;
             if let (true, Some((from, _))) = (known.contains(target), before)
-                && (from == path || self.sources.attachment_path(vault, from, target)? == place)
+                && (from == path
+                    || self.sources.attachment_path(vault, from, target, &|_| false)? == place)
             {
                 continue;
             }
@@ -93,7 +94,7 @@ impl App {
             return Ok(None);
         }
         let Some(vault) = self.sources.vault(&row.vault)? else { return Ok(None) };
-        let path = self.sources.attachment_path(&vault, &row.facts.page.path, path)?;
+        let path = self.sources.attachment_path(&vault, &row.facts.page.path, path, &|_| false)?;
         Ok(path.map(|path| Attachment { vault, path }))
     }
 }
