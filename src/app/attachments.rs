@@ -82,6 +82,48 @@ impl App {
         Ok(())
     }
 
+    /// Refuses that files leave their places while a note shows them under a path that would then
+    /// mean another place, where the caller may not look: a file could be made for a note to show,
+    /// and removed. For a note that the caller reads, places alone decide, so that the answer is the
+    /// same whether a hidden file is there or not.
+    pub(super) fn check_leaving(
+        &self,
+        vault: &VaultRow,
+        leaving: &[VaultPath],
+        rights: &Rights,
+    ) -> Result<()> {
+        if rights.visible().is_everything() {
+            return Ok(());
+        }
+        let leaving: BTreeSet<&str> = leaving.iter().map(VaultPath::as_str).collect();
+        let names = leaving.iter().filter_map(|path| path.rsplit('/').next()).collect();
+        let seen = self.library(rights)?;
+        let sees = |place: &VaultPath| rights.sees(&page_in(vault, place, ""));
+        for (pid, from, target) in self.library(&self.owner())?.naming(&vault.name, &names) {
+            let shown = self.sources.attachment_path(vault, from, target, &|_| false)?;
+            if !shown.is_some_and(|shown| leaving.contains(shown.as_str())) {
+                continue;
+            }
+            let is_open = match seen.has(&vault.name, pid) {
+                true => {
+                    let top = VaultPath::parse(target.trim().trim_start_matches('/'));
+                    top.is_ok_and(|top| !sees(&top))
+                }
+                false => {
+                    let gone = |path: &VaultPath| leaving.contains(path.as_str());
+                    let next = self.sources.attachment_path(vault, from, target, &gone)?;
+                    next.is_some_and(|next| !sees(&next))
+                }
+            };
+            if is_open {
+                return Err(Error::invalid_params(format!(
+                    "a note shows `{target}`; nothing was changed. Change the note first, so that it does not show another file of this name"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn attached(&self, opened: &Opened, path: &str) -> Result<Option<Attachment>> {
         let Some(row) = &opened.page else { return Ok(None) };
         let shows = opened
