@@ -66,15 +66,58 @@ impl App {
         };
         let known = before.map(|(_, text)| files(text)).unwrap_or_default();
         for target in &files(after) {
-            let place = self.sources.attachment_path(vault, path, target)?;
+            let place = self.sources.attachment_path(vault, path, target, &|_| false)?;
             if let (true, Some((from, _))) = (known.contains(target), before)
-                && (from == path || self.sources.attachment_path(vault, from, target)? == place)
+                && (from == path
+                    || self.sources.attachment_path(vault, from, target, &|_| false)? == place)
             {
                 continue;
             }
             if !place.is_some_and(|place| rights.sees(&page_in(vault, &place, ""))) {
                 return Err(Error::invalid_params(format!(
                     "the note would show `{target}`, which is no file that you may read; nothing was changed. Name a file of a folder that you may read, with its path"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses that files leave their places while a note shows them under a path that would then
+    /// mean another place, where the caller may not look: a file could be made for a note to show,
+    /// and removed. For a note that the caller reads, places alone decide, so that the answer is the
+    /// same whether a hidden file is there or not.
+    pub(super) fn check_leaving(
+        &self,
+        vault: &VaultRow,
+        leaving: &[VaultPath],
+        rights: &Rights,
+    ) -> Result<()> {
+        if rights.visible().is_everything() {
+            return Ok(());
+        }
+        let leaving: BTreeSet<&str> = leaving.iter().map(VaultPath::as_str).collect();
+        let names = leaving.iter().filter_map(|path| path.rsplit('/').next()).collect();
+        let seen = self.library(rights)?;
+        let sees = |place: &VaultPath| rights.sees(&page_in(vault, place, ""));
+        for (pid, from, target) in self.library(&self.owner())?.naming(&vault.name, &names) {
+            let shown = self.sources.attachment_path(vault, from, target, &|_| false)?;
+            if !shown.is_some_and(|shown| leaving.contains(shown.as_str())) {
+                continue;
+            }
+            let is_open = match seen.has(&vault.name, pid) {
+                true => {
+                    let top = VaultPath::parse(target.trim().trim_start_matches('/'));
+                    top.is_ok_and(|top| !sees(&top))
+                }
+                false => {
+                    let gone = |path: &VaultPath| leaving.contains(path.as_str());
+                    let next = self.sources.attachment_path(vault, from, target, &gone)?;
+                    next.is_some_and(|next| !sees(&next))
+                }
+            };
+            if is_open {
+                return Err(Error::invalid_params(format!(
+                    "a note shows `{target}`; nothing was changed. Change the note first, so that it does not show another file of this name"
                 )));
             }
         }
@@ -93,7 +136,7 @@ impl App {
             return Ok(None);
         }
         let Some(vault) = self.sources.vault(&row.vault)? else { return Ok(None) };
-        let path = self.sources.attachment_path(&vault, &row.facts.page.path, path)?;
+        let path = self.sources.attachment_path(&vault, &row.facts.page.path, path, &|_| false)?;
         Ok(path.map(|path| Attachment { vault, path }))
     }
 }

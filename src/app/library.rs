@@ -7,7 +7,7 @@
 mod follow;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -162,6 +162,27 @@ impl Library {
         let ranked = pages.map(|page| (likeness(&wanted, &page.path.stem().to_lowercase()), page));
         let (likeness, page) = ranked.max_by_key(|(likeness, _)| *likeness)?;
         (likeness >= least).then(|| page.path.as_str().to_owned())
+    }
+
+    /// Whether a page of a vault is among them.
+    pub fn has(&self, vault: &str, pid: Pid) -> bool {
+        self.vaults.get(vault).is_some_and(|shelf| shelf.places.contains_key(&pid))
+    }
+
+    /// The links of a vault's pages to files of these names, each with its page.
+    pub fn naming<'a>(
+        &'a self,
+        vault: &str,
+        names: &'a BTreeSet<&'a str>,
+    ) -> impl Iterator<Item = (Pid, &'a VaultPath, &'a str)> {
+        let pages = self.vaults.get(vault).into_iter().flat_map(|shelf| &shelf.pages);
+        pages.flat_map(move |page| {
+            let named = page.links.iter().filter(|link| {
+                let name = link.trim().rsplit('/').next().unwrap_or_default();
+                VaultPath::parse(name).is_ok_and(|name| names.contains(name.as_str()))
+            });
+            named.map(move |link| (page.pid, &page.path, link.as_str()))
+        })
     }
 
     /// Pages that link here, and pages that it links to.

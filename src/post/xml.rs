@@ -24,9 +24,64 @@ pub fn is_shallow(bytes: &[u8]) -> bool {
     true
 }
 
+/// How much an element named `name` directly below the first one weighs, as far as the text is XML:
+/// elements in it, itself included, and bytes of texts, names and attributes.
+pub fn weight_of(bytes: &[u8], name: &str) -> (usize, usize) {
+    let (mut depth, mut inside) = (0_usize, None);
+    let (mut elements, mut size) = (0, 0);
+    for event in EventReader::new(bytes) {
+        match event {
+            Ok(XmlEvent::StartElement { name: own, attributes, namespace }) => {
+                if depth == 1 && own.local_name == name {
+                    inside = Some(depth);
+                }
+                depth += 1;
+                if inside.is_some() {
+                    elements += 1;
+                    let attributes = attributes.iter();
+                    let attributes =
+                        attributes.map(|one| one.name.local_name.len() + one.value.len());
+                    let spaces = namespace.0.iter().map(|(prefix, uri)| prefix.len() + uri.len());
+                    size += own.local_name.len() + attributes.sum::<usize>();
+                    // Each element of a tree has those that hold for it.
+                    size += spaces.sum::<usize>().saturating_sub(BUILT_IN);
+                }
+            }
+            Ok(XmlEvent::EndElement { .. }) => {
+                depth = depth.saturating_sub(1);
+                inside = inside.filter(|outer| *outer < depth);
+            }
+            Ok(XmlEvent::Characters(text) | XmlEvent::CData(text) | XmlEvent::Whitespace(text))
+                if inside.is_some() =>
+            {
+                size += text.len();
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    (elements, size)
+}
+
+/// Bytes of the namespaces that every document has.
+const BUILT_IN: usize =
+    "xmlhttp://www.w3.org/XML/1998/namespace".len() + "xmlnshttp://www.w3.org/2000/xmlns/".len();
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_element_is_weighed_with_all_in_it() {
+        let weight = |text: &str| weight_of(text.as_bytes(), "owner");
+        assert_eq!(weight("<l><scope>long</scope><owner>me</owner><type/></l>"), (1, 7));
+        assert_eq!(weight("<l><owner><a b='c'/><a/>d</owner><type>e</type></l>"), (3, 10));
+        assert_eq!(weight("<l><scope><owner>no</owner></scope></l>"), (0, 0));
+        let twice = "<!DOCTYPE l [<!ENTITY e \"<a/><a/>\">]><l><owner>&e;&e;</owner></l>";
+        assert_eq!(weight(twice).0, 5);
+        let (_, size) = weight("<l xmlns:a='urn:long'><owner><b/></owner></l>");
+        assert_eq!(size, "owner".len() + "b".len() + 2 * "aurn:long".len());
+    }
 
     #[test]
     fn depth_is_limited_in_every_disguise() {

@@ -131,6 +131,33 @@ pub struct Property {
     pub xml: Vec<u8>,
 }
 
+/// How many properties one file has, and how many bytes they and those of its whole vault have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PropertyUsage {
+    pub count: u64,
+    pub bytes: u64,
+    pub vault_bytes: u64,
+}
+
+/// Properties of one file.
+const MAX_PROPERTIES: u64 = 100;
+/// Bytes of the properties of one file, with their names.
+const MAX_PROPERTY_BYTES: u64 = 64 << 10;
+/// Bytes of the properties of one vault. They do not count as bytes of its files.
+const MAX_VAULT_PROPERTY_BYTES: u64 = 16 << 20;
+
+impl PropertyUsage {
+    /// Whether the file may have its properties.
+    pub fn fits_file(self) -> bool {
+        self.count <= MAX_PROPERTIES && self.bytes <= MAX_PROPERTY_BYTES
+    }
+
+    /// Whether the vault may have its properties.
+    pub fn fits_vault(self) -> bool {
+        self.vault_bytes <= MAX_VAULT_PROPERTY_BYTES
+    }
+}
+
 /// Keeps the files of hosted vaults.
 pub trait Hosted: Send + Sync {
     /// The file or folder at a path.
@@ -164,11 +191,17 @@ pub trait Hosted: Send + Sync {
     /// Whether any file of a vault has properties.
     fn has_properties(&self, vault: &str) -> Result<bool>;
 
-    /// Sets properties (`true`) and removes others, all or nothing.
+    /// Sets properties (`true`) and removes others, all or nothing. More than a file or its vault may
+    /// have is refused as a limit.
     fn set_properties(&self, vault: &str, path: &str, changes: &[(Property, bool)]) -> Result<()>;
 
     /// Deletes every file of a vault.
     fn delete_files(&self, vault: &str) -> Result<()>;
+}
+
+/// Whether a path is in the trash.
+pub(super) fn is_in_trash(path: &str) -> bool {
+    path.strip_prefix(TRASH).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The folder of a path; empty at the top.
@@ -189,7 +222,10 @@ pub(super) fn range_below(folder: &str) -> (String, String) {
 pub(super) mod refusal {
     use crate::domain::{Error, Result};
 
-    use super::{Expected, HostedFile, HostedLimits, HostedUsage};
+    use super::{
+        Expected, HostedFile, HostedLimits, HostedUsage, MAX_PROPERTIES, MAX_PROPERTY_BYTES,
+        MAX_VAULT_PROPERTY_BYTES, PropertyUsage,
+    };
 
     pub fn changed(path: &str) -> Error {
         Error::conflict(format!(
@@ -228,6 +264,23 @@ pub(super) mod refusal {
             Expected::Content(content) if hash == Some(Some(content)) => Ok(()),
             Expected::Absent => Err(exists(path)),
             Expected::Content(_) => Err(changed(path)),
+        }
+    }
+
+    /// Refuses more properties than a file or its vault may have.
+    pub fn check_properties(path: &str, vault: &str, usage: PropertyUsage) -> Result<()> {
+        if !usage.fits_file() {
+            return Err(Error::limit(format!(
+                "`{path}` would have {} properties with {} bytes, more than {MAX_PROPERTIES} or {MAX_PROPERTY_BYTES} bytes; nothing was changed. Remove some of them",
+                usage.count, usage.bytes
+            )));
+        }
+        match usage.fits_vault() {
+            true => Ok(()),
+            false => Err(Error::limit(format!(
+                "the properties of the files of the vault `{vault}` would have {} bytes, more than {MAX_VAULT_PROPERTY_BYTES}; nothing was changed. Remove some of them",
+                usage.vault_bytes
+            ))),
         }
     }
 

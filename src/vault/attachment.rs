@@ -11,15 +11,25 @@ use crate::domain::VaultPath;
 const MAX_LOOKED_AT: usize = 200_000;
 
 /// The file that a note means by a path: beside the note, from the top of the vault, or, for a name
-/// alone, anywhere in it. Notes, hidden files and anything outside the vault are no attachments.
-pub fn attachment(root: &Path, from: &VaultPath, target: &str) -> Option<PathBuf> {
+/// alone, anywhere in it. Notes, hidden files, anything outside the vault and what is in the folder
+/// of an inner vault are no attachments.
+pub fn attachment(
+    root: &Path,
+    from: &VaultPath,
+    target: &str,
+    inner: &[PathBuf],
+) -> Option<PathBuf> {
     let target = target.trim().trim_start_matches('/');
     let root = root.canonicalize().ok()?;
+    let inner: Vec<PathBuf> = inner.iter().filter_map(|inner| inner.canonicalize().ok()).collect();
+    let inside = |file: &Path| {
+        inside(&root, file).filter(|file| !inner.iter().any(|inner| file.starts_with(inner)))
+    };
     let beside = join_path(from.folder(), target);
     let places = [beside, Some(target.to_owned())].into_iter().flatten();
-    let known = places.filter_map(|place| inside(&root, &root.join(place))).next();
+    let known = places.filter_map(|place| inside(&root.join(place))).next();
     match known {
-        None if !target.is_empty() && !target.contains('/') => anywhere(&root, target),
+        None if !target.is_empty() && !target.contains('/') => anywhere(&root, target, &inside),
         known => known,
     }
 }
@@ -49,12 +59,12 @@ fn inside(root: &Path, file: &Path) -> Option<PathBuf> {
 }
 
 /// The first file of this name, by path.
-fn anywhere(root: &Path, name: &str) -> Option<PathBuf> {
+fn anywhere(root: &Path, name: &str, inside: &dyn Fn(&Path) -> Option<PathBuf>) -> Option<PathBuf> {
     let mut walk = WalkBuilder::new(root);
     walk.require_git(false).follow_links(false);
     let files = walk.build().take(MAX_LOOKED_AT).filter_map(Result::ok);
     let named = files.filter(|entry| entry.file_name().to_string_lossy() == name);
-    named.filter_map(|entry| inside(root, entry.path())).min()
+    named.filter_map(|entry| inside(entry.path())).min()
 }
 
 #[cfg(test)]
@@ -73,7 +83,7 @@ mod tests {
         }
         std::fs::write(dir.path().join("secret.png"), "x").unwrap();
         let from = VaultPath::parse("notes/a.md").unwrap();
-        let find = |target: &str| attachment(&root, &from, target);
+        let find = |target: &str| attachment(&root, &from, target, &[]);
         for (target, expected) in [
             ("img/図.png", "notes/img/図.png"),
             ("図.png", "notes/img/図.png"),
@@ -87,6 +97,11 @@ mod tests {
         {
             assert_eq!(find(target), None, "{target}");
         }
+        let inner = [root.join("notes/img")];
+        for target in ["img/図.png", "図.png", "/notes/img/図.png"] {
+            assert_eq!(attachment(&root, &from, target, &inner), None, "{target}");
+        }
+        assert!(attachment(&root, &from, "top.png", &inner).is_some());
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(dir.path().join("secret.png"), root.join("link.png"))

@@ -9,34 +9,34 @@ use crate::{
 };
 
 /// A client with one token.
-struct Dav<'a> {
+pub struct Dav<'a> {
     server: &'a Server,
-    authorization: String,
+    pub authorization: String,
     vault: &'a str,
 }
 
 impl<'a> Dav<'a> {
-    fn new(server: &'a Server, token: &str, vault: &'a str) -> Self {
+    pub fn new(server: &'a Server, token: &str, vault: &'a str) -> Self {
         let basic = STANDARD.encode(format!("anybody:{token}"));
         Self { server, authorization: format!("Basic {basic}"), vault }
     }
 
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let address = format!("/_system/dav/{}/{path}", self.vault);
         let mut all = vec![("Authorization", self.authorization.as_str())];
         all.extend(headers);
         self.server.send(method, &address, &all, body)
     }
 
-    fn put(&self, path: &str, text: &str) -> Answer {
+    pub fn put(&self, path: &str, text: &str) -> Answer {
         self.send("PUT", path, &[], text.as_bytes())
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"")
     }
 
-    fn destination(&self, path: &str) -> String {
+    pub fn destination(&self, path: &str) -> String {
         format!("http://{}/_system/dav/{}/{path}", self.server.address, self.vault)
     }
 }
@@ -51,7 +51,7 @@ fn encoded(path: &str) -> String {
         .join("/")
 }
 
-fn finds(server: &Server, token: &str, query: &str) -> Vec<String> {
+pub fn finds(server: &Server, token: &str, query: &str) -> Vec<String> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "search", "arguments": {"query": query}}});
     let answer = server.post_as(token, &request.to_string()).json();

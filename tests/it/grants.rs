@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, Server, put, until};
+use crate::{
+    hosted,
+    support::{Home, Server, put, until},
+};
 
 /// A folder a language: its path, a note in it, a word that only this note has, a question, and
 /// what answers it.
@@ -370,4 +373,45 @@ fn cards_are_shared_by_label() {
             .to_string()
             .contains("cardplan1")
     });
+}
+
+#[test]
+fn a_grant_ends_where_another_vault_begins() {
+    let home = Home::new();
+    let outer = home.dir.path().join("notes");
+    for (path, text) in [
+        ("Own.md", "# Own\n\n![](private/scan.pdf) ![](scan.pdf) ![](own.png)\n"),
+        ("own.png", "own"),
+        ("private/Secret.md", "# Secret\n\n![](scan.pdf)\n"),
+        ("private/scan.pdf", "private"),
+    ] {
+        let file = outer.join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        put(&file, text);
+    }
+    let [outer, inner] =
+        [outer.clone(), outer.join("private")].map(|dir| dir.display().to_string());
+    hosted::say(&home, &["vault", "add", &outer, "--name", "notes"]);
+    hosted::say(&home, &["vault", "add", &inner, "--name", "private"]);
+    hosted::say(&home, &["user", "add", "ann"]);
+    hosted::say(&home, &["grant", "add", "ann", "--whole-vault", "notes", "--write"]);
+    let out = hosted::say(&home, &["token", "create", "--user", "ann", "--scope", "read,write"]);
+    let ann = out.split_whitespace().last().unwrap();
+    let owner = hosted::token(&home, "owner");
+    let server = hosted::serve(&home);
+    let file = |token: &str, note: &str, path: &str| {
+        let read = call(&server, token, "note_html", json!({ "path": note }));
+        let pid = read["result"]["structuredContent"]["pid"].as_i64();
+        let pid = pid.unwrap_or_else(|| panic!("{read}"));
+        let bearer = format!("Bearer {token}");
+        server.get(&format!("/n/{pid}/file/{path}"), &[("Authorization", &bearer)])
+    };
+    assert_eq!(file(ann, "notes/Own.md", "own.png").body, "own");
+    for path in ["private/scan.pdf", "scan.pdf"] {
+        assert_eq!(file(ann, "notes/Own.md", path).status, 404, "{path}");
+    }
+    assert_eq!(file(&owner, "private/Secret.md", "scan.pdf").body, "private");
+    let peek = json!({ "path": "notes/Peek", "op": "create", "text": "![](private/scan.pdf)\n" });
+    let refused = call(&server, ann, "edit_page", peek).to_string();
+    assert!(refused.contains("is no file that you may read"), "{refused}");
 }

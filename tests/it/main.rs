@@ -32,6 +32,8 @@ mod cluster;
 mod cost;
 mod crash;
 mod dav;
+mod dav_limits;
+mod dav_rights;
 mod deadlines;
 mod doctor_public;
 mod edit;

@@ -2,16 +2,20 @@
 
 mod changing;
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
 use super::write::content;
 use crate::{
     app::{App, edit::page_in, rights::Rights, vaults::files::is_page},
     domain::{Author, Error, Page, Result, VaultPath},
     store::{
-        hosted::{Expected, HostedFile, HostedUsage, Property, TRASH},
+        hosted::{Expected, HostedFile, Property, TRASH},
         pages::VaultRow,
     },
+    vault::walk,
 };
 
 /// A hosted vault and one caller's rights.
@@ -44,6 +48,11 @@ impl App {
         }
         Ok(vault)
     }
+
+    /// The same vault for the rest of a request for which [`Self::hosted_vault`] gave this row.
+    pub fn same_hosted_vault<'a>(&'a self, row: VaultRow, rights: &'a Rights) -> HostedVault<'a> {
+        HostedVault { app: self, row, rights }
+    }
 }
 
 impl HostedVault<'_> {
@@ -69,31 +78,50 @@ impl HostedVault<'_> {
         Ok(pages.iter().any(|row| self.rights.sees(&row.facts.page)))
     }
 
-    /// A file as a page, for the question who may read it. A file that is no page has the readers
-    /// of its place.
-    fn page_at(&self, path: &VaultPath) -> Result<Page> {
-        let known = match is_page(path.as_str()) {
-            true => self.app.store.pages.find(&self.row.name, path.as_str())?,
-            false => None,
-        };
-        Ok(known.map_or_else(|| page_in(&self.row, path, ""), |row| row.facts.page))
+    /// Whether the caller may read the file at a path. A file that is no note has the readers of its
+    /// place, a page those of its text. A note in the trash or in a hidden folder has those who may
+    /// read both: a deleted text has no more readers than before.
+    fn sees_file(&self, path: &VaultPath, page: Option<&Page>) -> Result<bool> {
+        if let Some(page) = page {
+            return Ok(self.rights.sees(page));
+        }
+        let is_note = walk::is_note(Path::new(path.as_str()));
+        if !is_page(path.as_str()) && !self.rights.sees(&page_in(&self.row, path, "")) {
+            return Ok(false);
+        }
+        if !is_note {
+            return Ok(true);
+        }
+        // The library has no such page: it is deleted, too large or no text.
+        let found = self.app.store.hosted.read(&self.row.name, path.as_str())?;
+        let Some((_, bytes)) = found else { return Ok(false) };
+        Ok(self.rights.sees(&page_in(&self.row, path, &String::from_utf8_lossy(&bytes))))
+    }
+
+    /// Whether the caller sees a folder whatever is in it.
+    fn sees_place(&self, folder: &str) -> Result<bool> {
+        let inside = VaultPath::parse(&format!("{folder}/note.md"))?;
+        let place = page_in(&self.row, &inside, "");
+        Ok(self.rights.sees(&place) || self.rights.writes(&place))
     }
 
     fn sees(&self, file: &HostedFile) -> Result<bool> {
         if self.sees_everything() {
             return Ok(true);
         }
-        let path = VaultPath::parse(&file.path)?;
         if !file.is_folder() {
-            return Ok(self.rights.sees(&self.page_at(&path)?));
+            let path = VaultPath::parse(&file.path)?;
+            let known = match is_page(path.as_str()) {
+                true => self.app.store.pages.find(&self.row.name, path.as_str())?,
+                false => None,
+            };
+            return self.sees_file(&path, known.as_ref().map(|row| &row.facts.page));
         }
-        let inside = VaultPath::parse(&format!("{path}/note.md"))?;
-        let place = page_in(&self.row, &inside, "");
-        if self.rights.sees(&place) || self.rights.writes(&place) {
+        if self.sees_place(&file.path)? {
             return Ok(true);
         }
         // A folder on the way to something that the caller sees.
-        let below = self.app.store.hosted.below(&self.row.name, path.as_str())?;
+        let below = self.app.store.hosted.below(&self.row.name, &file.path)?;
         Ok(!self.visible(below)?.is_empty())
     }
 
@@ -109,11 +137,7 @@ impl HostedVault<'_> {
             .collect();
         let mut seen = Vec::new();
         for file in files.into_iter().filter(|file| !file.is_folder()) {
-            let is_seen = match pages.get(&file.path) {
-                Some(page) => self.rights.sees(page),
-                None => self.rights.sees(&page_in(&self.row, &VaultPath::parse(&file.path)?, "")),
-            };
-            if is_seen {
+            if self.sees_file(&VaultPath::parse(&file.path)?, pages.get(&file.path))? {
                 seen.push(file);
             }
         }
@@ -139,13 +163,26 @@ impl HostedVault<'_> {
         if self.sees_everything() {
             return Ok(files);
         }
-        let mut seen = Vec::new();
-        for file in files {
-            if self.sees(&file)? {
-                seen.push(file);
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut is_whole = true;
+        for file in files.iter().filter(|file| file.is_folder()) {
+            match self.sees_place(&file.path)? {
+                true => drop(seen.insert(file.path.clone())),
+                false => is_whole = false,
             }
         }
-        Ok(seen)
+        // One look at everything below says which of the other folders lead to something.
+        let below = match is_whole {
+            true => files.iter().filter(|file| !file.is_folder()).cloned().collect(),
+            false => self.app.store.hosted.below(&self.row.name, at)?,
+        };
+        for file in self.visible(below)? {
+            let start = if at.is_empty() { 0 } else { at.len() + 1 };
+            let end = file.path[start..].find('/').map_or(file.path.len(), |end| start + end);
+            seen.insert(file.path[..end].to_owned());
+        }
+        files.retain(|file| seen.contains(&file.path));
+        Ok(files)
     }
 
     /// A file with its bytes.
@@ -158,10 +195,20 @@ impl HostedVault<'_> {
         }
     }
 
-    /// How much the vault holds, and may hold.
-    pub fn usage(&self) -> Result<(HostedUsage, u64)> {
-        let usage = self.app.store.hosted.usage(&self.row.name)?;
-        Ok((usage, self.app.hosted_limits().bytes))
+    /// How many bytes the caller sees here, and may see at most. What the vault has room for says
+    /// what hidden files weigh, so only who sees everything is told.
+    pub fn quota(&self) -> Result<(u64, Option<u64>)> {
+        if self.sees_everything() {
+            let used = self.app.store.hosted.usage(&self.row.name)?.bytes;
+            return Ok((used, Some(self.app.hosted_limits().bytes.max(used))));
+        }
+        let files = self.visible(self.app.store.hosted.below(&self.row.name, "")?)?;
+        Ok((files.iter().map(|file| file.size).sum(), None))
+    }
+
+    /// Fails where the store does not answer.
+    pub fn check_store(&self) -> Result<()> {
+        self.app.store.hosted.usage(&self.row.name).map(drop)
     }
 
     /// The properties that WebDAV clients keep with a file.
@@ -199,6 +246,36 @@ impl HostedVault<'_> {
         self.check_place(&VaultPath::parse(&format!("{path}/note.md"))?)
     }
 
+    /// Refuses a place where the caller sees nothing and may not write. The answer is the same
+    /// whether something hidden is there or not.
+    fn check_unseen(&self, path: &VaultPath) -> Result<()> {
+        match self.sees_everything() || self.stat(path)?.is_some() {
+            true => Ok(()),
+            false => self.check_place(path),
+        }
+    }
+
+    /// The same for a file or a folder. Asked before locks are: they are where files are.
+    pub fn check_reach(&self, path: &VaultPath) -> Result<()> {
+        self.check_unseen(path).or_else(|refusal| self.check_folder(path).map_err(|_| refusal))
+    }
+
+    /// Refuses a lock where the caller may not write: it holds up everybody else. `None` is the
+    /// vault itself.
+    pub fn check_lock(&self, path: Option<&VaultPath>) -> Result<()> {
+        let Some(path) = path else {
+            return self.check_place(&VaultPath::parse("note.md")?);
+        };
+        match self.stat(path)? {
+            None => self.check_place(path),
+            Some(file) if file.is_folder() => self.check_folder(path),
+            Some(_) => {
+                let (_, bytes) = self.existing(path)?;
+                self.check_removal(path, &bytes)
+            }
+        }
+    }
+
     fn check_removal(&self, path: &VaultPath, bytes: &[u8]) -> Result<()> {
         match is_page(path.as_str()) {
             true => {
@@ -209,10 +286,12 @@ impl HostedVault<'_> {
         }
     }
 
+    /// Refuses to write a file with these bytes where the caller may not. `shown` is the text that
+    /// the note had, in its place then.
     fn check_arrival(
         &self,
         path: &VaultPath,
-        from: Option<&VaultPath>,
+        shown: Option<(&VaultPath, &[u8])>,
         bytes: &[u8],
     ) -> Result<()> {
         if !is_page(path.as_str()) {
@@ -220,9 +299,38 @@ impl HostedVault<'_> {
         }
         let text = String::from_utf8_lossy(bytes);
         self.check_text(path, &text)?;
-        let known = from.map(|from| (from, text.as_ref()));
+        // What was no page showed nothing.
+        let shown = shown.filter(|(from, _)| is_page(from.as_str()));
+        let shown = shown.map(|(from, bytes)| (from, String::from_utf8_lossy(bytes)));
+        let known = shown.as_ref().map(|(from, text)| (*from, text.as_ref()));
         self.app.check_files(&self.row, known, (path, &text), self.rights)
     }
+
+    /// Refuses to write a file with these bytes over what is there, which the caller perhaps does
+    /// not see.
+    fn check_put(
+        &self,
+        path: &VaultPath,
+        before: Option<&[u8]>,
+        shown: Option<(&VaultPath, &[u8])>,
+        bytes: &[u8],
+    ) -> Result<()> {
+        self.check_unseen(path)?;
+        if let Some(before) = before {
+            self.check_removal(path, before)?;
+            if !self.sees_everything() && self.stat(path)?.is_none() {
+                return Err(hidden(path));
+            }
+        }
+        self.check_arrival(path, shown, bytes)
+    }
+}
+
+/// The refusal of a path where something is that the caller does not see.
+fn hidden(path: &VaultPath) -> Error {
+    Error::invalid_params(format!(
+        "you may not write `{path}`; nothing was changed. Choose another name"
+    ))
 }
 
 fn absent(path: &VaultPath) -> Error {

@@ -1,17 +1,20 @@
 //! Writes to a hosted vault: files, pages, log and journal in one transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     app::{App, edit::split_key, vaults::files},
-    domain::{Error, Kind, Result, Timestamp, VaultPath},
+    domain::{Error, Kind, Pid, Result, Timestamp, VaultPath},
     store::{
-        hosted::{Expected, FileStep, HostedWrite},
+        hosted::{Expected, FileStep, HostedFile, HostedWrite},
         pages::{PageChange, Skipped, VaultRow},
         revisions::{NewChange, Revision},
     },
-    vault::{Stamp, read::hash, read::text_of},
+    vault::{Reason, Stamp, TextFile, read::hash, read::text_of},
 };
+
+/// A text, or why there is none.
+type Read = Result<TextFile, Reason>;
 
 impl App {
     /// The hosted vault that all of these notes are in; `None` when they are in folders.
@@ -88,25 +91,18 @@ impl App {
             let after = revision.after.as_ref().filter(|_| files::is_page(to.as_str()));
             let read = after.map(|bytes| {
                 let mtime_ns = mtimes.get(to.as_str()).copied().unwrap_or_default();
-                let stamp = Stamp { size: bytes.len() as u64, mtime_ns };
-                text_of(bytes.clone(), stamp, self.config.limits.note_bytes)
+                self.text_of(bytes, mtime_ns)
             });
-            match read {
-                Some(Ok(file)) => {
-                    let page = self.sources.new_page(&vault.name, &to, &file, true);
-                    pages.push(PageChange::Put { pid: revision.pid, page: Box::new(page) });
-                }
-                Some(Err(reason)) => {
-                    pages.extend(revision.pid.map(|pid| PageChange::Gone { pid }));
-                    skipped.push(Skipped {
-                        vault: vault.name.clone(),
-                        path: to.as_str().to_owned(),
-                        kind: reason.kind().to_owned(),
-                        reason: reason.to_string(),
-                    });
-                }
-                None => pages.extend(revision.pid.map(|pid| PageChange::Gone { pid })),
-            }
+            let (change, left_out) = self.page_after(vault, revision.pid, &to, read);
+            pages.extend(change);
+            skipped.extend(left_out);
+        }
+        for (path, read) in self.unrecorded(vault, steps, revisions)? {
+            let known = self.store.pages.find(&vault.name, path.as_str())?;
+            let (change, left_out) = self.page_after(vault, known.map(|row| row.pid), &path, read);
+            pages.extend(change.filter(|change| !pages.contains(change)));
+            skipped.extend(left_out);
+            looked_at.push(path.as_str().to_owned());
         }
         let limits = self.hosted_limits();
         let write = HostedWrite { vault: &vault.name, steps, pages: &pages, limits };
@@ -121,6 +117,109 @@ impl App {
         Ok(())
     }
 
+    fn text_of(&self, bytes: &[u8], mtime_ns: i64) -> Read {
+        let limit = self.config.limits.note_bytes;
+        let stamp = Stamp { size: bytes.len() as u64, mtime_ns };
+        match stamp.size > limit {
+            true => Err(Reason::TooLarge { size: stamp.size, limit }),
+            false => text_of(bytes.to_vec(), stamp, limit),
+        }
+    }
+
+    /// What happens to the page of a path whose file holds this afterwards, and why it is left out
+    /// of the library. `None` where no page is afterwards.
+    fn page_after(
+        &self,
+        vault: &VaultRow,
+        pid: Option<Pid>,
+        path: &VaultPath,
+        read: Option<Read>,
+    ) -> (Option<PageChange>, Option<Skipped>) {
+        let gone = pid.map(|pid| PageChange::Gone { pid });
+        match read {
+            Some(Ok(file)) => {
+                let page = Box::new(self.sources.new_page(&vault.name, path, &file, true));
+                (Some(PageChange::Put { pid, page }), None)
+            }
+            Some(Err(reason)) => {
+                let skipped = Skipped {
+                    vault: vault.name.clone(),
+                    path: path.as_str().to_owned(),
+                    kind: reason.kind().to_owned(),
+                    reason: reason.to_string(),
+                };
+                (gone, Some(skipped))
+            }
+            None => (gone, None),
+        }
+    }
+
+    /// What the steps leave at the paths of pages without a revision: a file that is too large for
+    /// a note, or was before.
+    fn unrecorded(
+        &self,
+        vault: &VaultRow,
+        steps: &[FileStep],
+        revisions: &[Revision],
+    ) -> Result<BTreeMap<VaultPath, Option<Read>>> {
+        let mut recorded = HashSet::new();
+        for revision in revisions {
+            recorded.insert((split_key(&revision.key)?.1, split_key(revision.key_after())?.1));
+        }
+        let is_recorded = |path: &VaultPath| recorded.iter().any(|(_, to)| to == path);
+        let mut left: BTreeMap<VaultPath, Option<Read>> = BTreeMap::new();
+        for step in steps {
+            match step {
+                FileStep::Put { path, .. } | FileStep::Remove { path, .. }
+                    if is_recorded(path) || !files::is_page(path.as_str()) => {}
+                FileStep::Put { path, bytes, mtime_ns, .. } => {
+                    left.insert(path.clone(), Some(self.text_of(bytes, *mtime_ns)));
+                }
+                FileStep::Remove { path, .. } => {
+                    left.insert(path.clone(), None);
+                }
+                FileStep::Copy { from, to } => {
+                    if files::is_page(to.as_str()) && !is_recorded(to) {
+                        left.insert(to.clone(), self.text_at(vault, from.as_str())?);
+                    }
+                }
+                FileStep::Move { from, to, .. } => {
+                    for file in self.files_at(vault, from)? {
+                        let old = VaultPath::parse(&file.path)?;
+                        let new = format!("{to}{}", &file.path[from.as_str().len()..]);
+                        let pair = (old, VaultPath::parse(&new)?);
+                        if file.is_folder() || recorded.contains(&pair) {
+                            continue;
+                        }
+                        let (old, new) = pair;
+                        if files::is_page(new.as_str()) {
+                            left.insert(new, self.text_at(vault, old.as_str())?);
+                        }
+                        if files::is_page(old.as_str()) {
+                            left.insert(old, None);
+                        }
+                    }
+                }
+                FileStep::Folder { .. } => {}
+            }
+        }
+        Ok(left)
+    }
+
+    /// The text of a file as it is now.
+    fn text_at(&self, vault: &VaultRow, path: &str) -> Result<Option<Read>> {
+        let found = self.store.hosted.read(&vault.name, path)?;
+        Ok(found.map(|(file, bytes)| self.text_of(&bytes, file.mtime_ns)))
+    }
+
+    /// The file at a path, or everything below the folder there.
+    fn files_at(&self, vault: &VaultRow, path: &VaultPath) -> Result<Vec<HostedFile>> {
+        match self.store.hosted.stat(&vault.name, path.as_str())? {
+            Some(file) if file.is_folder() => self.store.hosted.below(&vault.name, path.as_str()),
+            file => Ok(file.into_iter().collect()),
+        }
+    }
+
     /// The modification time that each written or moved file has afterwards.
     fn mtimes(&self, vault: &VaultRow, steps: &[FileStep]) -> Result<HashMap<String, i64>> {
         let mut known: HashMap<String, i64> = HashMap::new();
@@ -130,13 +229,7 @@ impl App {
                     known.insert(path.as_str().to_owned(), *mtime_ns);
                 }
                 FileStep::Move { from, to, .. } | FileStep::Copy { from, to } => {
-                    let files = match self.store.hosted.stat(&vault.name, from.as_str())? {
-                        Some(file) if file.is_folder() => {
-                            self.store.hosted.below(&vault.name, from.as_str())?
-                        }
-                        file => file.into_iter().collect(),
-                    };
-                    for file in files {
+                    for file in self.files_at(vault, from)? {
                         let rest = &file.path[from.as_str().len()..];
                         known.insert(format!("{to}{rest}"), file.mtime_ns);
                     }

@@ -98,16 +98,19 @@ impl Sources {
         }
     }
 
-    /// The path of the file that a note means by `target`; see [`vault::attachment`].
+    /// The path of the file that a note means by `target`; see [`vault::attachment`]. In a hosted
+    /// vault, files that are `gone` count as not there.
     pub fn attachment_path(
         &self,
         vault: &VaultRow,
         from: &VaultPath,
         target: &str,
+        gone: &dyn Fn(&VaultPath) -> bool,
     ) -> Result<Option<VaultPath>> {
         if !vault.is_hosted() {
             let Ok(root) = vault.folder().canonicalize() else { return Ok(None) };
-            let file = vault::attachment(&root, from, target);
+            let inner = self.inner_folders(vault)?;
+            let file = vault::attachment(&root, from, target, &inner);
             let path = file.as_ref().and_then(|file| file.strip_prefix(&root).ok()?.to_str());
             return Ok(path.and_then(|path| VaultPath::parse(path).ok()));
         }
@@ -116,7 +119,8 @@ impl Sources {
         for place in [beside.as_deref(), Some(target)].into_iter().flatten() {
             let Ok(place) = VaultPath::parse(place) else { continue };
             let file = self.store.hosted.stat(&vault.name, place.as_str())?;
-            if file.is_some_and(|file| !file.is_folder()) && is_attachment(place.as_str()) {
+            let is_file = file.is_some_and(|file| !file.is_folder());
+            if is_file && is_attachment(place.as_str()) && !gone(&place) {
                 return Ok(Some(place));
             }
         }
@@ -125,10 +129,13 @@ impl Sources {
         }
         let Ok(name) = VaultPath::parse(target) else { return Ok(None) };
         let files = self.store.hosted.below(&vault.name, "")?;
-        let named = files.iter().find(|file| {
-            !file.is_folder() && file.name() == name.as_str() && is_attachment(&file.path)
-        });
-        Ok(named.and_then(|file| VaultPath::parse(&file.path).ok()))
+        let named = files
+            .iter()
+            .filter(|file| !file.is_folder() && file.name() == name.as_str())
+            .filter(|file| is_attachment(&file.path))
+            .filter_map(|file| VaultPath::parse(&file.path).ok())
+            .find(|path| !gone(path));
+        Ok(named)
     }
 
     /// The bytes of an attachment, up to a size.

@@ -179,17 +179,15 @@ impl Sources {
                 row.name, now.location
             )));
         }
-        let inside = |other: &VaultRow| {
-            other.folder() != row.folder() && other.folder().starts_with(row.folder())
-        };
         Ok(Scope {
-            without: vaults
-                .into_iter()
-                .filter(inside)
-                .map(|other| other.folder().to_path_buf())
-                .collect(),
+            without: inner_folders(row, vaults),
             ..Scope::whole(self.config.limits.note_bytes)
         })
+    }
+
+    /// The folders of the vaults inside this one.
+    pub(super) fn inner_folders(&self, row: &VaultRow) -> Result<Vec<PathBuf>> {
+        Ok(inner_folders(row, self.store.pages.vaults()?))
     }
 
     fn were_unreadable(&self, vault: &str) -> Result<HashSet<String>> {
@@ -370,6 +368,13 @@ fn facts_differ(known: &PageRow, read: &NewPage) -> bool {
     let mut page = read.facts.page.clone();
     page.author = known.authorship.author_of(page.author.take());
     page != known.facts.page
+}
+
+fn inner_folders(row: &VaultRow, vaults: Vec<VaultRow>) -> Vec<PathBuf> {
+    let is_inside = |other: &VaultRow| {
+        other.folder() != row.folder() && other.folder().starts_with(row.folder())
+    };
+    vaults.into_iter().filter(is_inside).map(|other| other.folder().to_path_buf()).collect()
 }
 
 fn seen(file: &NoteFile, hash: Option<[u8; 32]>) -> Seen<'_> {

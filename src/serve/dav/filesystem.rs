@@ -30,13 +30,14 @@ use super::{
 use crate::{
     app::{App, hosted::HostedVault, rights::Rights},
     domain::{Error, Result, VaultPath},
-    store::hosted::{Expected, HostedFile, Property},
+    store::{
+        hosted::{Expected, HostedFile, Property},
+        pages::VaultRow,
+    },
 };
 
 /// Folders that one PROPFIND lists at most.
 const MAX_LISTED: usize = 100;
-/// Bytes of the properties of one file.
-const MAX_PROPERTIES: usize = 64 << 10;
 
 /// The vault of one request.
 #[derive(Clone)]
@@ -44,6 +45,8 @@ pub struct VaultFiles {
     pub app: Arc<App>,
     pub rights: Arc<Rights>,
     pub vault: Arc<str>,
+    /// The vault as it was when the request began, once the caller is known to know it.
+    pub row: Arc<OnceCell<VaultRow>>,
     pub method: Method,
     /// The request says what it expects to be there.
     pub conditional: bool,
@@ -68,8 +71,12 @@ impl VaultFiles {
         work: impl FnOnce(&HostedVault<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (app, rights, vault) = (self.app.clone(), self.rights.clone(), self.vault.clone());
+        let known = self.row.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let vault = app.hosted_vault(&vault, &rights)?;
+            let vault = match known.get() {
+                Some(row) => app.same_hosted_vault(row.clone(), &rights),
+                None => app.hosted_vault(&vault, &rights)?,
+            };
             work(&vault)
         });
         done.await.unwrap_or_else(|error| Err(lost(error)))
@@ -85,7 +92,23 @@ impl VaultFiles {
 
     /// Refuses a vault that the caller does not know or that is no hosted one.
     pub async fn open_vault(&self) -> Result<()> {
-        self.run(|_| Ok(())).await
+        let row = self.run(|vault| Ok(vault.row.clone())).await?;
+        // It is set once: nobody else has this request.
+        let _ = self.row.set(row);
+        Ok(())
+    }
+
+    /// Refuses what the caller has no right to, before the protocol's crate looks at locks: that
+    /// there is one says that a file is there.
+    pub async fn check_rights(&self, path: Option<VaultPath>, has_body: bool) -> Result<()> {
+        let (method, destination) = (self.method.clone(), self.destination.clone());
+        self.run(move |vault| match (method.as_str(), path) {
+            ("LOCK", path) if has_body => vault.check_lock(path.as_ref()),
+            ("PUT" | "PATCH" | "MKCOL", Some(path)) => vault.check_reach(&path),
+            ("COPY" | "MOVE", _) => destination.map_or(Ok(()), |to| vault.check_reach(&to)),
+            _ => Ok(()),
+        })
+        .await
     }
 
     /// The path of a request; `None` is the vault itself.
@@ -116,7 +139,7 @@ impl VaultFiles {
         let Some(path) = path else {
             // A listing of a store that does not answer is refused before it begins.
             if self.method.as_str() == "PROPFIND" {
-                self.ask(|vault| vault.usage()).await?;
+                self.ask(|vault| vault.check_store()).await?;
             }
             return Ok(root());
         };
@@ -329,11 +352,6 @@ impl DavFileSystem for VaultFiles {
     ) -> FsFuture<'a, Vec<(StatusCode, DavProp)>> {
         Box::pin(async move {
             let path = self.inner_path(path)?;
-            let size: usize =
-                patch.iter().filter_map(|(_, prop)| prop.xml.as_ref()).map(Vec::len).sum();
-            if size > MAX_PROPERTIES {
-                return Err(FsError::InsufficientStorage);
-            }
             let changes: Vec<(Property, bool)> =
                 patch.iter().map(|(set, prop)| (property(prop), *set)).collect();
             self.ask(move |vault| vault.set_properties(&path, &changes)).await?;
@@ -367,10 +385,7 @@ impl DavFileSystem for VaultFiles {
     }
 
     fn get_quota(&'_ self) -> FsFuture<'_, (u64, Option<u64>)> {
-        Box::pin(async move {
-            let (usage, limit) = self.ask(|vault| vault.usage()).await?;
-            Ok((usage.bytes, Some(limit.max(usage.bytes))))
-        })
+        Box::pin(async move { self.ask(|vault| vault.quota()).await })
     }
 }
 

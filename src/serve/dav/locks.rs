@@ -17,6 +17,7 @@ use unicode_normalization::UnicodeNormalization;
 use xmltree::Element;
 
 use super::outcome::Outcome;
+use crate::post::xml;
 
 /// How long a lock lasts whose client says nothing.
 const DEFAULT: Duration = Duration::from_secs(600);
@@ -24,6 +25,21 @@ const DEFAULT: Duration = Duration::from_secs(600);
 const LONGEST: Duration = Duration::from_secs(3600);
 /// Locks of one vault.
 const MAX_LOCKS: usize = 1000;
+
+/// Elements of a lock's owner. Clients send a name, or one element with an address.
+const MAX_OWNER_ELEMENTS: usize = 16;
+/// Bytes of a lock's owner.
+const MAX_OWNER: usize = 1 << 10;
+
+/// Why a lock with a long owner is refused.
+pub const LONG_OWNER: &str =
+    "the owner of the lock is longer than 1 KiB; nothing was locked. Send a name or an address";
+
+/// Whether the owner that the body of a LOCK names may be kept in memory.
+pub fn keeps_owner(body: &[u8]) -> bool {
+    let (elements, size) = xml::weight_of(body, "owner");
+    elements <= MAX_OWNER_ELEMENTS && size <= MAX_OWNER
+}
 
 /// The locks of every vault.
 #[derive(Default)]

@@ -92,6 +92,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         app: app.clone(),
         rights: Arc::new(link.rights.clone()),
         vault: name.as_str().into(),
+        row: Arc::default(),
         method: parts.method.clone(),
         conditional: is_conditional(&parts.headers),
         mtime_ns: mtime_ns(&parts.headers),
@@ -121,6 +122,14 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     // What is no file is XML, of which the crate builds a tree.
     if !is_file && !xml::is_shallow(&read.bytes) {
         return plain(StatusCode::BAD_REQUEST, "the XML of the request is nested too deep");
+    }
+    let is_lock = parts.method.as_str() == "LOCK";
+    if is_lock && !locks::keeps_owner(&read.bytes) {
+        return plain(StatusCode::BAD_REQUEST, locks::LONG_OWNER);
+    }
+    let at = place::in_vault(&parts.uri, &root);
+    if let Err(error) = files.check_rights(at, !read.bytes.is_empty()).await {
+        return outcome::refused(&error);
     }
     let principal = link.rights.actor("webdav").who;
     let handler = DavHandler::<()>::builder()

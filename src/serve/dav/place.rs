@@ -6,6 +6,8 @@ use axum::http::{HeaderMap, Uri};
 use dav_server::davpath::DavPath;
 use url::Url;
 
+use crate::domain::VaultPath;
+
 /// Where an address leads, seen from a vault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -27,6 +29,13 @@ pub fn of_destination(headers: &HeaderMap, root: &str) -> Option<Place> {
         true => of(address, root),
         false => of(Url::parse(address).ok()?.path(), root),
     }
+}
+
+/// The path in the vault of a request; nothing for the vault itself and for what names no file.
+pub fn in_vault(uri: &Uri, root: &str) -> Option<VaultPath> {
+    let path = DavPath::new(uri.path()).ok()?;
+    let inside = path.with_prefix().as_bytes().strip_prefix(root.as_bytes())?;
+    VaultPath::parse(std::str::from_utf8(inside).ok()?.trim_matches('/')).ok()
 }
 
 fn of(path: &str, root: &str) -> Option<Place> {
@@ -66,5 +75,11 @@ mod tests {
             assert_eq!(to(unreadable), None, "{unreadable}");
         }
         assert_eq!(of_destination(&HeaderMap::new(), "/dav/v"), None);
+        for (address, path) in
+            [("/dav/v/a%20b/", Some("a b")), ("/dav/v/a/../b", Some("b")), ("/dav/v/", None)]
+        {
+            let found = in_vault(&Uri::from_static(address), "/dav/v");
+            assert_eq!(found.as_ref().map(VaultPath::as_str), path, "{address}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     store::{
         hosted::{
             Expected, FileStep, Hosted, HostedFile, HostedLimits, HostedUsage, HostedWrite,
-            Property, TRASH, folder_of, range_below, refusal,
+            Property, PropertyUsage, TRASH, folder_of, is_in_trash, range_below, refusal,
         },
         revisions::{NewChange, Revision},
     },
@@ -151,7 +151,10 @@ impl Hosted for Postgres {
                     )?,
                 };
             }
-            Ok(())
+            match changes.iter().any(|(_, is_set)| *is_set) {
+                true => Ok(refusal::check_properties(path, vault, property_usage(tx, vault, id)?)?),
+                false => Ok(()),
+            }
         })
     }
 
@@ -328,12 +331,39 @@ fn copy(tx: &mut Transaction<'_>, vault: &str, from: &str, to: &str) -> Result<(
     put(tx, vault, to, &data, source.mtime_ns, Expected::Any)?;
     let (copied, _) = find(tx, vault, to)?.ok_or_else(|| refusal::absent(to))?;
     tx.execute("DELETE FROM hosted_properties WHERE file = $1", &[&copied])?;
-    tx.execute(
+    let properties = tx.execute(
         "INSERT INTO hosted_properties (file, namespace, name, xml)
          SELECT $2::bigint, namespace, name, xml FROM hosted_properties WHERE file = $1",
         &[&id, &copied],
     )?;
-    Ok(())
+    if properties == 0 {
+        return Ok(());
+    }
+    let usage = property_usage(tx, vault, copied)?;
+    if is_in_trash(to) && !usage.fits_vault() {
+        // What goes to the trash goes there, without them.
+        tx.execute("DELETE FROM hosted_properties WHERE file = $1", &[&copied])?;
+        return Ok(());
+    }
+    Ok(refusal::check_properties(to, vault, usage)?)
+}
+
+fn property_usage(
+    tx: &mut Transaction<'_>,
+    vault: &str,
+    file: i64,
+) -> Result<PropertyUsage, Fault> {
+    let row = tx.query_one(
+        "SELECT count(*) FILTER (WHERE p.file = $2),
+           coalesce(sum(p.bytes) FILTER (WHERE p.file = $2), 0)::bigint,
+           coalesce(sum(p.bytes), 0)::bigint
+         FROM (SELECT lib, file, octet_length(xml) + octet_length(name)
+                 + octet_length(namespace) AS bytes FROM hosted_properties) p
+         JOIN hosted_files f ON f.lib = p.lib AND f.id = p.file WHERE f.vault = $1",
+        &[&vault, &file],
+    )?;
+    let number = |at: usize| row.try_get::<_, i64>(at).map(|number| number.max(0) as u64);
+    Ok(PropertyUsage { count: number(0)?, bytes: number(1)?, vault_bytes: number(2)? })
 }
 
 /// Refuses what does not fit, after the oldest files of the trash made room.

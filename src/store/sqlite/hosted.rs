@@ -8,7 +8,7 @@ use crate::{
     store::{
         hosted::{
             Expected, FileStep, Hosted, HostedFile, HostedLimits, HostedUsage, HostedWrite,
-            Property, TRASH, folder_of, range_below, refusal,
+            Property, PropertyUsage, TRASH, folder_of, is_in_trash, range_below, refusal,
         },
         revisions::{NewChange, Revision},
     },
@@ -147,7 +147,10 @@ impl Hosted for Sqlite {
                         .execute(params![id, property.namespace, property.name])?,
                 };
             }
-            Ok(())
+            match changes.iter().any(|(_, is_set)| *is_set) {
+                true => Ok(refusal::check_properties(path, vault, property_usage(tx, vault, id)?)?),
+                false => Ok(()),
+            }
         })
     }
 
@@ -342,12 +345,36 @@ fn copy(tx: &Transaction<'_>, vault: &str, from: &str, to: &str) -> std::result:
     put(tx, vault, to, &data, source.mtime_ns, Expected::Any)?;
     let (copied, _) = find(tx, vault, to)?.ok_or_else(|| refusal::absent(to))?;
     tx.prepare_cached("DELETE FROM hosted_properties WHERE file = ?1")?.execute([copied])?;
-    tx.prepare_cached(
-        "INSERT INTO hosted_properties (file, namespace, name, xml)
-         SELECT ?2, namespace, name, xml FROM hosted_properties WHERE file = ?1",
+    let properties = tx
+        .prepare_cached(
+            "INSERT INTO hosted_properties (file, namespace, name, xml)
+             SELECT ?2, namespace, name, xml FROM hosted_properties WHERE file = ?1",
+        )?
+        .execute([id, copied])?;
+    if properties == 0 {
+        return Ok(());
+    }
+    let usage = property_usage(tx, vault, copied)?;
+    if is_in_trash(to) && !usage.fits_vault() {
+        // What goes to the trash goes there, without them.
+        tx.prepare_cached("DELETE FROM hosted_properties WHERE file = ?1")?.execute([copied])?;
+        return Ok(());
+    }
+    Ok(refusal::check_properties(to, vault, usage)?)
+}
+
+fn property_usage(db: &Connection, vault: &str, file: i64) -> rusqlite::Result<PropertyUsage> {
+    db.prepare_cached(
+        "SELECT count(*) FILTER (WHERE p.file = ?2),
+           coalesce(sum(p.bytes) FILTER (WHERE p.file = ?2), 0), coalesce(sum(p.bytes), 0)
+         FROM (SELECT file, length(xml) + length(CAST(name AS BLOB))
+                 + length(CAST(namespace AS BLOB)) AS bytes FROM hosted_properties) p
+         JOIN hosted_files f ON f.id = p.file WHERE f.vault = ?1",
     )?
-    .execute([id, copied])?;
-    Ok(())
+    .query_row(params![vault, file], |row| {
+        let number = |at| row.get::<_, i64>(at).map(|number| number.max(0) as u64);
+        Ok(PropertyUsage { count: number(0)?, bytes: number(1)?, vault_bytes: number(2)? })
+    })
 }
 
 /// Refuses what does not fit, after the oldest files of the trash made room.

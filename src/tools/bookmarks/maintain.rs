@@ -88,7 +88,7 @@ fn file(cx: &Cx<'_>, path: &str) -> Result<PathBuf> {
     let found = vaults.iter().find_map(|row| {
         let inside = path.strip_prefix(&row.name).and_then(|rest| rest.strip_prefix('/'));
         let places = [Some(path), inside].into_iter().flatten();
-        places.filter_map(|place| vault::attachment(row.folder(), &top, place)).next()
+        places.filter_map(|place| vault::attachment(row.folder(), &top, place, &[])).next()
     });
     found.ok_or_else(|| {
         Error::invalid_params(format!(

@@ -1,6 +1,6 @@
 //! Changes to the files of a hosted vault.
 
-use super::{HostedVault, absent};
+use super::{HostedVault, absent, hidden};
 use crate::{
     app::{
         hosted::{
@@ -12,7 +12,7 @@ use crate::{
     domain::{Code, Error, Kind, Result, VaultPath},
     store::{
         hosted::{Expected, FileStep, HostedFile, TRASH},
-        revisions::Revision,
+        revisions::{Revision, Turn},
     },
     vault::read::hash,
 };
@@ -53,8 +53,13 @@ impl HostedVault<'_> {
         mtime_ns: i64,
         expected: Expected,
     ) -> Result<()> {
+        let _turn = self.turn()?;
         let before = self.app.store.hosted.read(&self.row.name, path.as_str())?;
         let known = before.as_ref().and_then(|(file, _)| file.hash);
+        let before = before.map(|(_, bytes)| bytes);
+        // Rights first: whether a condition holds says what is there.
+        let shown = before.as_deref().map(|before| (path, before));
+        self.check_put(path, before.as_deref(), shown, bytes)?;
         let now = known.map_or(Expected::Absent, Expected::Content);
         if expected != Expected::Any && expected != now {
             return Err(Error::conflict(format!(
@@ -63,13 +68,11 @@ impl HostedVault<'_> {
         }
         if known == Some(hash(bytes)) {
             // The same bytes again: no change, no history.
-            return self.check_place(path);
+            return Ok(());
         }
         let put =
             FileStep::Put { path: path.clone(), bytes: bytes.to_vec(), mtime_ns, expected: now };
-        let before = before.map(|(_, bytes)| bytes);
         if !self.is_recorded(path, bytes.len().max(before.as_ref().map_or(0, Vec::len))) {
-            self.check_place(path)?;
             let mut steps = vec![put];
             // What is replaced goes to the trash. Settings of programs change all the time.
             if let (Some(_), false) = (&before, is_hidden(path.as_str())) {
@@ -78,15 +81,6 @@ impl HostedVault<'_> {
             }
             return self.write(&steps, Vec::new());
         }
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let after = text(bytes);
-        let old = before.as_deref().map(text);
-        if let Some(old) = &old {
-            self.check_text(path, old)?;
-        }
-        self.check_text(path, &after)?;
-        let known = old.as_deref().map(|text| (path, text));
-        self.app.check_files(&self.row, known, (path, &after), self.rights)?;
         let revision = Revision {
             pid: None,
             kind: Kind::Page,
@@ -110,7 +104,9 @@ impl HostedVault<'_> {
     pub fn replace_by_folder(&self, path: &VaultPath) -> Result<()> {
         self.check_folder(path)?;
         self.again(true, || {
+            let _turn = self.turn()?;
             let (deleted, revision) = self.deletion(path)?;
+            self.check_leaving(std::slice::from_ref(path))?;
             let folder = FileStep::Folder { path: path.clone() };
             self.write(&[deleted, folder], revision.into_iter().collect())
         })
@@ -120,7 +116,9 @@ impl HostedVault<'_> {
     /// dot hides, is removed.
     pub fn delete(&self, path: &VaultPath) -> Result<()> {
         self.again(true, || {
+            let _turn = self.turn()?;
             let (step, revision) = self.deletion(path)?;
+            self.check_leaving(std::slice::from_ref(path))?;
             self.write(&[step], revision.into_iter().collect())
         })
     }
@@ -156,34 +154,39 @@ impl HostedVault<'_> {
     pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         check_path(to)?;
         self.again(true, || {
+            let _turn = self.turn()?;
             let source = self.stat(from)?.ok_or_else(|| absent(from))?;
+            if source.is_folder() {
+                self.check_folder(from)?;
+                self.check_folder(to)?;
+            } else {
+                self.check_unseen(to)?;
+            }
             let mut steps = Vec::new();
             let mut revisions = Vec::new();
-            if let Some(there) = self.app.store.hosted.stat(&self.row.name, to.as_str())? {
-                if there.is_folder() {
-                    return Err(Error::conflict(format!("the folder `{to}` exists already")));
-                }
+            let mut leaving = Vec::new();
+            if self.is_taken(to)? {
                 let (step, revision) = self.deletion(to)?;
                 steps.push(step);
                 revisions.extend(revision);
+                leaving.extend(source.is_folder().then(|| to.clone()));
             }
             let files = match source.is_folder() {
                 true => self.app.store.hosted.below(&self.row.name, from.as_str())?,
                 false => vec![source.clone()],
             };
-            if source.is_folder() {
-                self.check_folder(from)?;
-                self.check_folder(to)?;
-            }
             for file in files.iter().filter(|file| !file.is_folder()) {
                 let old = VaultPath::parse(&file.path)?;
                 let new = VaultPath::parse(&format!("{to}{}", &file.path[from.as_str().len()..]))?;
                 check_path(&new)?;
-                let (_, bytes) = self.existing(&old)?;
+                // The name of what is hidden below a folder is not told.
+                let (_, bytes) = self.read(&old)?.ok_or_else(|| hidden(from))?;
                 self.check_removal(&old, &bytes)?;
-                self.check_arrival(&new, Some(&old), &bytes)?;
+                self.check_arrival(&new, Some((&old, &bytes)), &bytes)?;
                 revisions.extend(self.moved(&old, &new, bytes));
+                leaving.push(old);
             }
+            self.check_leaving(&leaving)?;
             let expected = source.hash.map_or(Expected::Any, Expected::Content);
             steps.push(FileStep::Move { from: from.clone(), to: to.clone(), expected });
             self.write(&steps, revisions)
@@ -194,19 +197,17 @@ impl HostedVault<'_> {
     pub fn copy(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         check_path(to)?;
         self.again(true, || {
+            let _turn = self.turn()?;
             let (_, bytes) = self.existing(from)?;
-            self.check_arrival(to, None, &bytes)?;
             let before = self.app.store.hosted.read(&self.row.name, to.as_str())?;
             let before = before.map(|(_, bytes)| bytes);
+            self.check_put(to, before.as_deref(), None, &bytes)?;
+            let size = bytes.len().max(before.as_ref().map_or(0, Vec::len));
             let mut steps = Vec::new();
-            if let Some(before) = &before {
-                self.check_removal(to, before)?;
-                if !self.is_recorded(to, before.len()) && !is_hidden(to.as_str()) {
-                    steps.push(FileStep::Copy { from: to.clone(), to: self.trash_path(to)? });
-                }
+            if before.is_some() && !self.is_recorded(to, size) && !is_hidden(to.as_str()) {
+                steps.push(FileStep::Copy { from: to.clone(), to: self.trash_path(to)? });
             }
             steps.push(FileStep::Copy { from: from.clone(), to: to.clone() });
-            let size = bytes.len().max(before.as_ref().map_or(0, Vec::len));
             let revision = Revision {
                 pid: None,
                 kind: Kind::Page,
@@ -218,6 +219,35 @@ impl HostedVault<'_> {
             let revisions = self.is_recorded(to, size).then_some(revision);
             self.write(&steps, revisions.into_iter().collect())
         })
+    }
+
+    /// Whether a file is where something moves to, which is deleted then.
+    fn is_taken(&self, to: &VaultPath) -> Result<bool> {
+        match self.stat(to)? {
+            Some(there) if there.is_folder() => {
+                Err(Error::conflict(format!("the folder `{to}` exists already")))
+            }
+            Some(_) => Ok(true),
+            None if self.app.store.hosted.stat(&self.row.name, to.as_str())?.is_some() => {
+                Err(hidden(to))
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Refuses that files go which notes show, where the notes would then mean files that the
+    /// caller may not see.
+    fn check_leaving(&self, leaving: &[VaultPath]) -> Result<()> {
+        self.app.check_leaving(&self.row, leaving, self.rights)
+    }
+
+    /// The turn of a caller who does not see everything: which files a note shows is looked at
+    /// before the transaction, and must still be so in it.
+    fn turn(&self) -> Result<Option<Turn<'_>>> {
+        match self.sees_everything() {
+            true => Ok(None),
+            false => self.app.store.revisions.turn().map(Some),
+        }
     }
 
     /// Whether the journal records what happens to a file: notes, within the size of notes.

@@ -1,0 +1,128 @@
+//! What WebDAV clients keep beside their files is bounded: properties, and the owners of locks.
+
+use notewell::{
+    domain::{Code, VaultPath},
+    store::{
+        Store,
+        hosted::{Expected, FileStep, HostedLimits, HostedWrite, Property},
+        revisions::{Actor, NewChange},
+    },
+};
+
+use crate::{
+    dav::Dav,
+    hosted::{hosted, serve, token},
+    store::every_store,
+};
+
+#[test]
+fn properties_cannot_fill_the_disk() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.put("a.md", "# A\n");
+    let patch = |path: &str, name: &str, value: &str| {
+        let body = format!(
+            "<D:propertyupdate xmlns:D=\"DAV:\"><D:set><D:prop><{name} xmlns=\"n:\">{value}</{name}></D:prop></D:set></D:propertyupdate>"
+        );
+        dav.send("PROPPATCH", path, &[], body.as_bytes())
+    };
+    let long = "x".repeat(20_000);
+    for name in ["a", "b", "c", "a"] {
+        assert_eq!(patch("a.md", name, &long).status, 207, "{name}");
+    }
+    let refused = patch("a.md", "d", &long);
+    assert_eq!(refused.status, 507, "{}", refused.body);
+    assert!(refused.body.contains("65536 bytes; nothing was changed"), "{}", refused.body);
+    dav.put("b.md", "# B\n");
+    for number in 0..100 {
+        assert_eq!(patch("b.md", &format!("p{number}"), "").status, 207, "{number}");
+    }
+    assert_eq!(patch("b.md", "p100", "").status, 507);
+    assert_eq!(patch("b.md", "p99", "other").status, 207, "one that is there changes");
+}
+
+fn write(store: &Store, steps: &[FileStep]) -> notewell::domain::Result<()> {
+    let mut change = NewChange::new(&Actor::shell("test"), "test");
+    let limits = HostedLimits { files: 1000, bytes: 1 << 20 };
+    let write = HostedWrite { vault: "v", steps, pages: &[], limits };
+    store.hosted.write(&write, &mut change, &mut [])
+}
+
+#[test]
+fn every_store_bounds_the_properties_of_a_file_and_of_a_vault() {
+    every_store(|store, _| {
+        let hosted = &store.hosted;
+        let path = |text: &str| VaultPath::parse(text).unwrap();
+        let property = |name: &str, size: usize| {
+            let xml = vec![b'x'; size];
+            (Property { namespace: "н".into(), name: name.into(), xml }, true)
+        };
+        let put = |at: &str| FileStep::Put {
+            path: path(at),
+            bytes: b"1".to_vec(),
+            mtime_ns: 7,
+            expected: Expected::Any,
+        };
+        let files: Vec<String> = (0..257).map(|number| format!("{number}.md")).collect();
+        let steps: Vec<FileStep> = files.iter().map(|file| put(file)).collect();
+        write(store, &steps).unwrap();
+        // Bytes of names count, in any script.
+        let full = (64 << 10) - "н".len() - "имя".len();
+        let refused = hosted.set_properties("v", "0.md", &[property("имя", full + 1)]).unwrap_err();
+        assert_eq!(refused.code, Code::Limit);
+        assert!(hosted.properties("v", "0.md").unwrap().is_empty());
+        let many: Vec<(Property, bool)> =
+            (0..101).map(|number| property(&number.to_string(), 1)).collect();
+        assert_eq!(hosted.set_properties("v", "0.md", &many).unwrap_err().code, Code::Limit);
+        hosted.set_properties("v", "0.md", &many[..100]).unwrap();
+        // Those of all files have a bound too.
+        for file in &files[1..256] {
+            hosted.set_properties("v", file, &[property("имя", full)]).unwrap();
+        }
+        let refused = hosted.set_properties("v", "256.md", &[property("имя", full)]).unwrap_err();
+        assert!(refused.message.contains("vault `v`"), "{refused:?}");
+        let copy = |to: &str| [FileStep::Copy { from: path("1.md"), to: path(to) }];
+        assert_eq!(write(store, &copy("copy.md")).unwrap_err().code, Code::Limit);
+        assert!(hosted.stat("v", "copy.md").unwrap().is_none());
+        write(store, &copy(".trash/1.md")).unwrap();
+        assert!(hosted.properties("v", ".trash/1.md").unwrap().is_empty());
+        // What there is can be removed, and another vault has its own.
+        let (gone, _) = property("имя", 0);
+        hosted.set_properties("v", "1.md", &[(gone, false)]).unwrap();
+        write(store, &[FileStep::Copy { from: path("2.md"), to: path("copy.md") }]).unwrap();
+        hosted.delete_files("v").unwrap();
+    });
+}
+
+#[test]
+fn the_owner_of_a_lock_is_short() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    dav.put("a.md", "# A\n");
+    let lock = |declared: &str, owner: &str| {
+        let body = format!(
+            "{declared}<D:lockinfo xmlns:D=\"DAV:\"><D:lockscope><D:shared/></D:lockscope><D:locktype><D:write/></D:locktype><D:owner>{owner}</D:owner></D:lockinfo>"
+        );
+        dav.send("LOCK", "a.md", &[("Depth", "0")], body.as_bytes())
+    };
+    let entity = format!("<!DOCTYPE l [<!ENTITY e \"{}\">]>", "<a/>".repeat(100));
+    for (declared, owner) in [
+        ("", "<a/>".repeat(15_000)),
+        ("", "x".repeat(2000)),
+        ("", format!("<a b=\"{}\"/>", "x".repeat(2000))),
+        ("", format!("<a xmlns:b=\"{}\"/>", "x".repeat(2000))),
+        (entity.as_str(), "&e;&e;".to_owned()),
+    ] {
+        let refused = lock(declared, &owner);
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        assert!(refused.body.contains("longer than 1 KiB; nothing was locked"), "{}", refused.body);
+    }
+    for owner in ["Ann", "<D:href>mailto:ann@example.com</D:href>"] {
+        let locked = lock("", owner);
+        assert!(locked.status == 200 && locked.body.contains(owner), "{}", locked.body);
+    }
+}
