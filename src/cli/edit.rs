@@ -95,16 +95,11 @@ impl EditCommand {
                 Ok(())
             }
             Err(error) => {
-                // What a person typed is never thrown away.
-                let kept = file.keep().map_err(|error| Error::internal(error.to_string()))?;
                 let why = match error.code {
                     Code::Conflict => "the note was changed by somebody else meanwhile",
                     _ => error.plain(),
                 };
-                Err(Error::new(
-                    error.code,
-                    format!("{why}\nnothing was saved; your text is in `{}`", kept.display()),
-                ))
+                Err(editor::keep_draft(file, error.code, why))
             }
         }
     }

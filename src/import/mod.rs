@@ -12,7 +12,7 @@ mod report;
 mod source;
 
 pub use records::{Cut, MAX_RECORD_BYTES, MAX_VALUES, each, each_line, parse};
-pub use report::{ImportReport, Remarks};
+pub use report::{ImportReport, Remarks, cut_short};
 pub use source::{Bounded, ImportFile, RecordMeter, check_expansion, failed};
 
 /// Records of one file. A file with more is refused at that point; what came before stays.

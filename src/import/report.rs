@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::domain::Error;
+
 /// Remarks that are kept word for word; the rest is counted.
 const MAX_REMARKS: usize = 1_000;
 
@@ -31,6 +33,22 @@ pub struct ImportReport {
     pub stopped: bool,
 }
 
+/// A failure after `filed` records or files were filed, each whole.
+pub fn cut_short(filed: usize, error: Error) -> Error {
+    if filed == 0 {
+        return error;
+    }
+    let are = if filed == 1 { "1 is".to_owned() } else { format!("{filed} are") };
+    let why = error.reason();
+    Error::new(
+        error.code,
+        format!(
+            "the import stopped: {why}. {are} filed and stay. Import again when that is mended: what is there is not added twice"
+        ),
+    )
+    .with_source(error)
+}
+
 /// Places in a file, each with a sentence. Bounded: a file of a million broken lines gives the
 /// first thousand reasons and a number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -39,6 +57,13 @@ pub struct Remarks {
     pub total: usize,
     /// The first ones: place and sentence.
     pub first: Vec<(String, String)>,
+}
+
+impl ImportReport {
+    /// A failure of our own storage, with what was filed before it.
+    pub fn cut_short(&self, error: Error) -> Error {
+        cut_short(self.added + self.updated, error)
+    }
 }
 
 impl Remarks {

@@ -58,6 +58,8 @@ pub struct NewChange {
     pub summary: String,
     /// The change that this one reverts.
     pub undoes: Option<ChangeId>,
+    /// What is recorded now reverts only a part of it: more follows under the same number.
+    pub in_part: bool,
     /// The change to continue; `None` for a new one.
     pub id: Option<ChangeId>,
 }
@@ -65,7 +67,14 @@ pub struct NewChange {
 impl NewChange {
     /// A change without revisions.
     pub fn new(actor: &Actor, summary: impl Into<String>) -> Self {
-        Self { actor: actor.clone(), summary: summary.into(), undoes: None, id: None }
+        let (actor, summary) = (actor.clone(), summary.into());
+        Self { actor, summary, undoes: None, in_part: false, id: None }
+    }
+
+    /// The number that the journal keeps of the change that this one reverts. It is below zero while
+    /// only a part is reverted, so that the change does not count as undone.
+    pub(super) fn mark(&self) -> Option<i64> {
+        self.undoes.map(|id| if self.in_part { -id.0 } else { id.0 })
     }
 }
 
@@ -123,7 +132,9 @@ pub struct Change {
     pub summary: String,
     /// The change that it reverts.
     pub undoes: Option<ChangeId>,
-    /// Begun, not finished.
+    /// Only a part of it is reverted yet: whoever undoes it continues this change.
+    pub in_part: bool,
+    /// PendingChange, not finished.
     pub pending: bool,
     /// How many items it changed.
     pub revisions: usize,
@@ -257,7 +268,8 @@ pub trait Revisions: Send + Sync {
     fn finish(&self, begun: PendingChange) -> Result<()>;
 
     /// Marks what was begun as done, with these revisions in the place of those begun. Empty ones
-    /// are left out; a change that has none is removed. Returns whether the change remains.
+    /// are left out; a change that has none is removed. Where nothing of it happened, what the
+    /// change did before reverts only a part. Returns whether the change remains.
     fn finish_as(&self, begun: PendingChange, revisions: &[Revision]) -> Result<bool>;
 
     /// Forgets what was begun: it did not happen.
@@ -292,6 +304,9 @@ pub trait Revisions: Send + Sync {
 
     /// The change that reverts this one and is itself in effect.
     fn undone_by(&self, id: ChangeId) -> Result<Option<ChangeId>>;
+
+    /// The change that reverts a part of this one, was interrupted, and is itself in effect.
+    fn undone_in_part_by(&self, id: ChangeId) -> Result<Option<ChangeId>>;
 
     /// Removes the oldest changes beyond the limits, a bounded number at a time. Returns how many.
     fn prune(&self, retention: &Retention) -> Result<usize>;

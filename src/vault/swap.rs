@@ -26,6 +26,7 @@ pub struct Staged {
     /// The new file before the commit, the old one after it.
     beside: TempPath,
     step: Step,
+    /// Whether the files are changed.
     committed: bool,
 }
 
@@ -34,6 +35,9 @@ enum Step {
     Create,
     Remove { expected: Vec<u8> },
 }
+
+/// Reads a file that was set aside.
+type Read<'a> = &'a dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// What the names of staged files of a change start with.
 pub fn staging_prefix(change: i64) -> String {
@@ -62,29 +66,41 @@ impl Staged {
         Ok(Self { file: file.to_owned(), beside, step, committed: false })
     }
 
-    /// Changes the file. `false` when it does not hold what was expected: then it is as it was.
+    /// Changes the file. `false` when it does not hold what was expected: then it is as it was. It
+    /// is as it was after an error too, unless it could not be put back: [`Self::revert`] tries that
+    /// again.
     pub fn commit(&mut self) -> Result<bool> {
-        self.committed = match &self.step {
-            Step::Replace { expected, new } => exchange_if(&self.beside, &self.file, expected, new),
-            Step::Create => rename_new(&self.beside, &self.file),
-            Step::Remove { expected } => remove_if(&self.file, &self.beside, expected),
-        }
-        .map_err(|error| refused(&self.file, error))?;
+        self.commit_with(&|file| fs::read(file))
+    }
+
+    fn commit_with(&mut self, read: Read<'_>) -> Result<bool> {
+        let (file, beside, changed) = (&self.file, &self.beside, &mut self.committed);
+        let done = match &self.step {
+            Step::Replace { expected, new } => {
+                exchange_if(beside, file, (expected, new), changed, read)
+            }
+            Step::Create => rename_new(beside, file).map(|done| *changed = done),
+            Step::Remove { expected } => remove_if(file, beside, expected, changed, read),
+        };
+        // It may be all that is left of the file.
+        self.beside.disable_cleanup(done.is_err() && self.committed);
+        done.map_err(|error| refused(&self.file, error))?;
         Ok(self.committed)
     }
 
-    /// Takes a commit back.
+    /// Takes a commit back. After an error the file beside stays: it may be all that is left.
     pub fn revert(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.committed) {
             return Ok(());
         }
         let shown = self.file.display();
-        match &self.step {
+        let reverted = match &self.step {
             Step::Replace { .. } => exchange(&self.beside, &self.file),
             Step::Create => fs::rename(&self.file, &self.beside),
             Step::Remove { .. } => rename_new(&self.beside, &self.file).map(drop),
-        }
-        .doing(format_args!("put `{shown}` back"))?;
+        };
+        self.beside.disable_cleanup(reverted.is_err());
+        reverted.doing(format_args!("put `{shown}` back"))?;
         sync_folder(folder(&self.file))
     }
 
@@ -226,30 +242,43 @@ fn make_folders(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts `beside` in the place of `file`, and the file in the place of `beside`, if it holds
-/// `expected`. In one step: what somebody else writes is either seen here or comes after.
-fn exchange_if(beside: &Path, file: &Path, expected: &[u8], new: &[u8]) -> io::Result<bool> {
+/// Puts `beside` in the place of `file`, and the file in the place of `beside`, if it holds the
+/// first of `texts`; the second is the new one. In one step: what somebody else writes is either
+/// seen here or comes after. `changed` says whether the files have traded places.
+fn exchange_if(
+    beside: &Path,
+    file: &Path,
+    (expected, new): (&[u8], &[u8]),
+    changed: &mut bool,
+    read: Read<'_>,
+) -> io::Result<()> {
     if fs::read(file).ok().as_deref() != Some(expected) {
-        return Ok(false);
+        return Ok(());
     }
     match exchange(beside, file) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Ok(()) => *changed = true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     }
-    let seen = fs::metadata(beside).and_then(|metadata| metadata.modified())?;
-    let same = fs::read(beside)? == expected;
-    // Somebody who has the old file open may still be writing to it.
-    let at_rest = fs::metadata(beside).and_then(|metadata| metadata.modified())? == seen;
-    if same && at_rest {
-        return Ok(true);
+    let checked = holds_at_rest(beside, expected, read);
+    if matches!(checked, Ok(true)) {
+        return Ok(());
     }
     exchange(beside, file)?;
-    if fs::read(beside)? != new {
+    *changed = false;
+    checked?;
+    if read(beside)? != new {
         // What came back is newer than what was put there.
         exchange(beside, file)?;
     }
-    Ok(false)
+    Ok(())
+}
+
+/// Whether a file holds a text. Somebody who has it open may still be writing to it.
+fn holds_at_rest(file: &Path, text: &[u8], read: Read<'_>) -> io::Result<bool> {
+    let modified = || fs::metadata(file).and_then(|metadata| metadata.modified());
+    let seen = modified()?;
+    Ok(read(file)? == text && modified()? == seen)
 }
 
 /// Two files trade places.
@@ -300,17 +329,26 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
     }
 }
 
-fn remove_if(file: &Path, beside: &Path, expected: &[u8]) -> io::Result<bool> {
+/// Sets `file` aside as `beside`, if it holds `expected`. `changed` says whether it is there.
+fn remove_if(
+    file: &Path,
+    beside: &Path,
+    expected: &[u8],
+    changed: &mut bool,
+    read: Read<'_>,
+) -> io::Result<()> {
     match fs::rename(file, beside) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Ok(()) => *changed = true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     }
-    if fs::read(beside)? == expected {
-        return Ok(true);
+    let held = read(beside);
+    if held.as_ref().is_ok_and(|bytes| bytes == expected) {
+        return Ok(());
     }
     rename_new(beside, file)?;
-    Ok(false)
+    *changed = false;
+    held.map(drop)
 }
 
 #[cfg(test)]
@@ -357,6 +395,57 @@ mod tests {
         drop(staged);
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
         assert_eq!(left.len(), 2, "{left:?}");
+    }
+
+    /// A disk that fails, or a server that is away, after the file was set aside.
+    #[test]
+    fn a_file_that_cannot_be_checked_is_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.md");
+        put(&file, "one");
+        let fails = |_: &Path| Err(io::Error::other("I/O error"));
+        for stage in [
+            Staged::remove(&file, b"one", ".notewell-1-"),
+            Staged::replace(&file, b"one", b"two", ".notewell-1-"),
+        ] {
+            let mut staged = stage.unwrap();
+            let error = staged.commit_with(&fails).unwrap_err();
+            assert!(error.message.contains("I/O error"), "{error}");
+            assert_eq!(fs::read(&file).unwrap(), b"one");
+            staged.revert().unwrap();
+            drop(staged);
+            assert_eq!(fs::read(&file).unwrap(), b"one");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_put_back_is_not_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, away) = (folder.path().join("here"), folder.path().join("away"));
+        let stages: [fn(&Path) -> Result<Staged>; 2] = [
+            |file| Staged::remove(file, b"one", ".notewell-1-"),
+            |file| Staged::replace(file, b"one", b"two", ".notewell-1-"),
+        ];
+        for stage in stages {
+            fs::create_dir(&here).unwrap();
+            let file = here.join("a.md");
+            put(&file, "one");
+            let mut staged = stage(&file).unwrap();
+            // The drive goes away in the middle.
+            let fails = |_: &Path| {
+                fs::rename(&here, &away)?;
+                Err(io::Error::other("I/O error"))
+            };
+            staged.commit_with(&fails).unwrap_err();
+            staged.revert().unwrap_err();
+            fs::rename(&away, &here).unwrap();
+            drop(staged);
+            let held = |entry: fs::DirEntry| fs::read(entry.path()).unwrap();
+            let mut left = fs::read_dir(&here).unwrap().flatten().map(held);
+            assert!(left.any(|bytes| bytes == b"one"), "the old text is there");
+            fs::remove_dir_all(&here).unwrap();
+        }
     }
 
     #[test]

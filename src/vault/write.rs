@@ -20,10 +20,7 @@ pub fn write(root: &Path, path: &VaultPath, text: &str) -> Result<()> {
 /// survives a power cut; before, the old content does.
 pub fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
     let shown = file.display();
-    let folder = match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(file);
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY).suffix(".tmp");
     #[cfg(unix)]
@@ -56,6 +53,26 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
         Err(error) if is_unsyncable(&error) => Ok(()),
         synced => synced.doing(format_args!("sync `{}`", folder.display())),
     }
+}
+
+/// Makes a folder and those above it that are missing, durably.
+pub fn make_folders(folder: &Path) -> Result<()> {
+    let is_missing = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
+    let mut missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
+    while let Some(at) = missing.pop() {
+        match fs::create_dir(at) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(error).doing(format_args!("make the folder `{}`", at.display()));
+            }
+            _ => sync_folder(folder_of(at))?,
+        }
+    }
+    Ok(())
+}
+
+/// The folder that a file or a folder is in.
+pub fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn is_unsyncable(error: &io::Error) -> bool {

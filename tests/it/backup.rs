@@ -177,6 +177,35 @@ fn a_damaged_backup_changes_nothing() {
     other.say(&["status"]);
 }
 
+/// It would look like a good one.
+#[test]
+fn a_backup_without_the_cards_or_prompts_that_were_lost_is_refused() {
+    if only_sqlite(WHY) {
+        return;
+    }
+    let home = filled();
+    // The registry knows of the card and the prompt.
+    home.say(&["search", "tea"]);
+    let backup = home.dir.path().join("backup");
+    let refused = |why: &str| {
+        let (ok, out, err) = home.run(&["backup", backup.to_str().unwrap()]);
+        assert!(!ok && err.contains(why) && err.contains("doctor --accept-empty"), "{out}{err}");
+        assert!(!backup.exists() && !home.dir.path().join("backup.partial").exists());
+    };
+    for (file, why) in [("cards.db", "cards"), ("prompts/user.jsonl", "user.jsonl` is")] {
+        let file = home.data().join(file);
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        refused(why);
+        put(&file, "");
+        refused(why);
+        put(&file, &bytes);
+    }
+    std::fs::remove_file(home.data().join("cards.db")).unwrap();
+    home.say(&["doctor", "--accept-empty", "cards"]);
+    home.say(&["backup", backup.to_str().unwrap()]);
+}
+
 /// Makes cards until it is stopped, and gives how many were acknowledged.
 fn write(client: &mut Client, stop: &AtomicBool, acknowledged: &std::sync::Mutex<usize>) {
     // Also when the other side of the test fails.

@@ -62,3 +62,27 @@ fn what_others_wrote_meanwhile_is_merged_or_nothing_is_saved() {
     let drafts = std::fs::read_dir(home.data().join("drafts")).unwrap().count();
     assert_eq!(drafts, 1, "a saved text leaves no draft");
 }
+
+#[test]
+fn a_text_that_cannot_be_taken_is_kept() {
+    let home = Home::new();
+    home.note("кофе.md", NOTE);
+    let drafts = || {
+        let folder = std::fs::read_dir(home.data().join("drafts"));
+        folder.map_or(0, |entries| entries.count())
+    };
+    let kept = |err: &str| std::fs::read(err.split('`').nth(1).unwrap_or_default()).unwrap();
+    let (ok, _, err) = edit(&home, &["кофе.md"], "printf 'typed \\377' > \"$1\"");
+    assert!(!ok && err.contains("not UTF-8") && err.contains("nothing was saved"), "{err}");
+    assert_eq!(kept(&err), b"typed \xff");
+    let (ok, _, err) = edit(&home, &["кофе.md"], "echo typed > \"$1\"; exit 1");
+    assert!(!ok && err.contains("the editor ended with"), "{err}");
+    assert_eq!(kept(&err), b"typed\n");
+    assert_eq!(drafts(), 2);
+    // Nothing was typed, so nothing is kept.
+    let (ok, _, err) = edit(&home, &["кофе.md"], "exit 1");
+    assert!(!ok && err.contains("nothing was saved") && !err.contains('`'), "{err}");
+    let (ok, _, err) = edit(&home, &["кофе.md"], "rm \"$1\"");
+    assert!(!ok && err.contains("could not read the edited file"), "{err}");
+    assert_eq!((drafts(), note(&home)), (2, NOTE.to_owned()));
+}

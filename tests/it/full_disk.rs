@@ -128,6 +128,36 @@ fn an_edit_that_does_not_fit_changes_nothing() {
     assert_eq!(content.lines().filter(|line| line.len() > 1000).count(), rounds);
 }
 
+#[test]
+fn an_import_that_does_not_fit_says_what_was_filed() {
+    if crate::support::only_sqlite("the disk that is full holds the files of the library") {
+        return;
+    }
+    let home = Home::new();
+    let disk = home.dir.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    if !can_mount(&disk) {
+        return;
+    }
+    let file = home.dir.path().join("saved.jsonl");
+    let post = |n: u64| {
+        let text: String = (0..12)
+            .map(|at| format!("{:x} ", (n * 12 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+            .collect();
+        json!({ "url": format!("https://example.org/{n}"), "text": text }).to_string() + "\n"
+    };
+    crate::support::put(&file, (0..30_000).map(post).collect::<String>());
+    let script =
+        "mount -t tmpfs -o size=12m tmpfs \"$DISK\" && exec \"$0\" \"$@\" --data \"$DISK/data\"";
+    let arguments = ["import", "bookmarks", file.to_str().unwrap()];
+    let output = on_a_disk(script, &disk, &arguments).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("the import stopped: ") && said.contains("disk full. "), "{said}");
+    assert!(said.contains(" are filed and stay.") && said.contains("not added twice"), "{said}");
+    assert!(!said.contains("nothing was changed"), "{said}");
+}
+
 /// Runs a command on a disk made by `script`, with its data below that disk; gives what it says.
 fn refused_on(script: &str, arguments: &[&str]) -> Option<String> {
     let home = Home::new();

@@ -224,3 +224,47 @@ fn an_interrupted_import_keeps_what_it_filed_and_says_so() {
     let again = home.say(&["import", "bookmarks", file.to_str().unwrap()]);
     assert!(again.contains(&format!("{added} already there")), "{again}");
 }
+
+/// What a search of a folder leaves out by itself is not left out of an import.
+#[test]
+fn every_prompt_of_a_folder_is_taken_or_named() {
+    let home = Home::new();
+    let folder = at(&home, "prompts");
+    for (file, text) in [
+        ("a.md", "One {{x}}."),
+        ("b.markdown", "Two."),
+        ("ignored/c.md", "Three."),
+        (".gitignore", "ignored/\nb.*\n"),
+        (".ignore", "a.md\n"),
+        (".hidden/d.md", "Four."),
+    ] {
+        std::fs::create_dir_all(folder.join(file).parent().unwrap()).unwrap();
+        put(&folder.join(file), text);
+    }
+    std::fs::create_dir(folder.join(".git")).unwrap();
+    let said = home.say(&["import", "prompts", folder.to_str().unwrap()]);
+    assert!(said.starts_with("3 added, 0 updated, 0 already there, 0 skipped"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_prompts_that_cannot_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let folder = at(&home, "prompts");
+    let locked = folder.join("locked");
+    std::fs::create_dir_all(&locked).unwrap();
+    put(&folder.join("a.md"), "One.");
+    put(&locked.join("b.md"), "Two.");
+    let mode = |mode| std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(mode));
+    mode(0o000).unwrap();
+    let is_readable = std::fs::read_dir(&locked).is_ok();
+    let (ok, out, err) = home.run(&["import", "prompts", folder.to_str().unwrap()]);
+    mode(0o755).unwrap();
+    if is_readable {
+        eprintln!("skipped: this account reads every folder");
+        return;
+    }
+    assert!(ok && out.starts_with("1 added") && out.contains("1 skipped"), "{out}{err}");
+    assert!(err.contains("locked") && err.contains("ermission denied"), "{err}");
+}

@@ -125,6 +125,7 @@ mod views;
 mod web;
 mod web_bookmarks;
 mod web_cards;
+mod web_cards_search;
 mod web_market;
 mod web_prompts;
 mod web_reports;

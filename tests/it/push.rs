@@ -1,6 +1,7 @@
 //! `notewell push`: a folder goes to a hosted vault, and what others changed there stays.
 
 use std::{
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
 };
@@ -139,6 +140,64 @@ fn a_watched_folder_is_followed() {
         .spawn()
         .unwrap();
     until("the first push", || run(&home, &["search", "zanzibarine"]).0 == 0);
+    put(&root.join("later.md"), "# Later\n\nmoonstruckish\n");
+    until("the later note", || run(&home, &["search", "moonstruckish"]).0 == 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A folder that is empty looks like a drive that is not mounted.
+#[test]
+fn an_emptied_folder_deletes_nothing_unless_forced() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let author = Author::new(&server, &token(&home, "owner"));
+    let root = folder(&home);
+    let (status, out, err) = author.push(&root, &[]);
+    assert_eq!(status, 0, "{out}{err}");
+    let before = exported(&home, "before");
+    let drive = home.dir.path().join("drive");
+    std::fs::rename(&root, &drive).unwrap();
+    std::fs::create_dir(&root).unwrap();
+    let (status, out, err) = author.push(&root, &[]);
+    assert_eq!(status, 2, "{out}{err}");
+    assert!(err.contains("is empty, and 10 files were pushed from it"), "{err}");
+    assert!(err.contains("Mount it") && err.contains("--force"), "{err}");
+    assert_eq!(exported(&home, "after"), before);
+    // Mounted again, it is as if nothing had happened.
+    std::fs::remove_dir(&root).unwrap();
+    std::fs::rename(&drive, &root).unwrap();
+    let (_, out, _) = author.push(&root, &[]);
+    assert_eq!(out.trim(), "0 new, 0 changed, 0 moved to the trash, 10 unchanged");
+    std::fs::remove_dir_all(&root).unwrap();
+    std::fs::create_dir(&root).unwrap();
+    let (status, out, err) = author.push(&root, &["--force"]);
+    assert_eq!(status, 0, "{err}");
+    assert_eq!(out.trim(), "0 new, 0 changed, 10 moved to the trash, 0 unchanged");
+}
+
+#[test]
+fn a_watch_of_an_emptied_folder_says_so_and_goes_on() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let author = Author::new(&server, &token(&home, "owner"));
+    let root = folder(&home);
+    author.push(&root, &[]);
+    let before = exported(&home, "before");
+    std::fs::remove_dir_all(&root).unwrap();
+    std::fs::create_dir(&root).unwrap();
+    let mut child = author
+        .command(&root, &["--watch", "--force"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("is empty, and 10 files were pushed from it"), "{said}");
+    assert_eq!(exported(&home, "after"), before);
+    // It has not ended.
     put(&root.join("later.md"), "# Later\n\nmoonstruckish\n");
     until("the later note", || run(&home, &["search", "moonstruckish"]).0 == 0);
     child.kill().unwrap();

@@ -399,6 +399,47 @@ fn a_change_is_pending_until_it_is_finished_or_abandoned() {
 }
 
 #[test]
+fn a_part_of_an_undo_does_not_count_as_the_undo() {
+    every_store(|store, _| {
+        let journal: &dyn Revisions = &*store.revisions;
+        let turn = journal.turn().unwrap();
+        let revision = |key: &str| Revision {
+            pid: None,
+            kind: Kind::Card,
+            key: key.into(),
+            moved_to: None,
+            before: Some(b"x".to_vec()),
+            after: None,
+        };
+        let write = |change: &mut NewChange, key: &str| {
+            let begun = journal.begin(&turn, change, &[revision(key)]).unwrap();
+            journal.finish(begun).unwrap();
+        };
+        let mut made = change();
+        write(&mut made, "茶");
+        let made = made.id.unwrap();
+        let mut undo = NewChange { undoes: Some(made), in_part: true, ..change() };
+        write(&mut undo, "а");
+        let id = undo.id.unwrap();
+        assert_eq!(journal.undone_by(made).unwrap(), None);
+        assert_eq!(journal.undone_in_part_by(made).unwrap(), Some(id));
+        let listed = journal.get(id).unwrap().unwrap();
+        assert_eq!((listed.undoes, listed.in_part), (Some(made), true));
+        // The last part, of which nothing happened.
+        undo.in_part = false;
+        let begun = journal.begin(&turn, &mut undo, &[revision("б")]).unwrap();
+        journal.abandon(begun).unwrap();
+        assert_eq!(journal.undone_by(made).unwrap(), None);
+        assert_eq!(journal.undone_in_part_by(made).unwrap(), Some(id));
+        write(&mut undo, "б");
+        assert_eq!(undo.id, Some(id));
+        assert_eq!(journal.undone_by(made).unwrap(), Some(id));
+        assert_eq!(journal.undone_in_part_by(made).unwrap(), None);
+        assert!(!journal.get(id).unwrap().unwrap().in_part);
+    });
+}
+
+#[test]
 fn the_newest_report_is_the_one_made_last() {
     every_store(|store, _| {
         let reports: &dyn Reports = &*store.reports;

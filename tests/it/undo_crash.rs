@@ -1,5 +1,5 @@
 //! `kill -9` during writes and undo: each change is whole or absent, and history can bring back
-//! every state that was acknowledged.
+//! every state that was acknowledged. An undo of many items that is interrupted goes on.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     crash::Dice,
     history::{history, prompt},
-    support::{Client, Home},
+    support::{Client, Home, only_sqlite, put},
 };
 
 /// Rounds by default; `NOTEWELL_ROUNDS` asks for more.
@@ -114,4 +114,74 @@ fn kills_leave_each_change_whole_or_absent() {
     // Every change that is left can be listed, and its undo works or says why not.
     let listed = history(&mut client, json!({ "limit": 200 }));
     assert!(listed["changes"].as_array().unwrap().iter().all(|one| one["items"] == 1), "{listed}");
+}
+
+/// How many bookmarks there are.
+fn bookmarks(home: &Home) -> u64 {
+    let status: Value = serde_json::from_str(&home.say(&["status", "--json"])).unwrap();
+    status["bookmarks"].as_u64().unwrap()
+}
+
+/// Imports 1,000 bookmarks as change 2, after a bookmark as change 1.
+fn imported() -> Home {
+    let home = Home::new();
+    home.say(&["bookmark", "add", "https://example.org/first", "--text", "first"]);
+    let file = home.dir.path().join("saved.jsonl");
+    let post = |n| format!("{{\"url\":\"https://example.org/{n}\",\"text\":\"пост {n} 投稿\"}}\n");
+    put(&file, (0..1_000).map(post).collect::<String>());
+    home.say(&["import", "bookmarks", file.to_str().unwrap()]);
+    assert_eq!(bookmarks(&home), 1_001);
+    home
+}
+
+#[test]
+fn an_undo_that_fails_half_way_says_so_and_goes_on() {
+    if only_sqlite("the fault is made in the library's file") {
+        return;
+    }
+    let home = imported();
+    let fault = |sql: &str| {
+        let database = rusqlite::Connection::open(home.data().join("notewell.db")).unwrap();
+        database.execute_batch(sql).unwrap();
+    };
+    fault(
+        "CREATE TRIGGER fault BEFORE DELETE ON bookmarks
+         WHEN (SELECT count(*) FROM bookmarks) <= 500 BEGIN SELECT raise(ABORT, 'no room'); END",
+    );
+    let (ok, out, err) = home.run(&["undo"]);
+    assert!(!ok && !err.contains("nothing was changed"), "{out}{err}");
+    assert!(err.contains("400 of the 1000 items of change 2 are taken back"), "{err}");
+    assert!(err.contains("`notewell undo 2` goes on"), "{err}");
+    assert_eq!(bookmarks(&home), 601);
+    let listed = home.say(&["history"]);
+    assert!(listed.contains("in part") && !listed.contains("undone by"), "{listed}");
+    fault("DROP TRIGGER fault");
+    // It goes on, and takes back no other change.
+    let out = home.say(&["undo"]);
+    assert!(out.contains("Undid change 2: 600 items (change 3)"), "{out}");
+    assert_eq!(bookmarks(&home), 1);
+    let listed = home.say(&["history"]);
+    assert!(!listed.contains("in part") && listed.contains("[undone by 3]"), "{listed}");
+    // And it is one change: undone, all are there again.
+    home.say(&["undo", "3"]);
+    assert_eq!(bookmarks(&home), 1_001);
+}
+
+#[test]
+fn an_undo_that_is_killed_goes_on() {
+    let home = imported();
+    let mut dice = Dice(0x0dd5_0f0d);
+    for _ in 0..4 {
+        let mut undo = home.command(&["undo", "2"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(20 + dice.roll(120)));
+        undo.kill().unwrap();
+        undo.wait().unwrap();
+    }
+    // Whatever the kills left: change 2 is taken back as a whole, and nothing else.
+    let (_, out, err) = home.run(&["undo", "2"]);
+    assert_eq!(bookmarks(&home), 1, "{out}{err}");
+    let listed = home.say(&["history"]);
+    assert!(listed.contains("[undone by 3]") && !listed.contains("in part"), "{listed}");
+    home.say(&["undo"]);
+    assert_eq!(bookmarks(&home), 0);
 }

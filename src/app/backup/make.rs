@@ -34,6 +34,9 @@ impl App {
                 "this library is in PostgreSQL, which has its own backups: use `pg_dump` or `pg_basebackup` (docs/teams.md)",
             ));
         }
+        // A backup without the cards or prompts that were lost would look like a good one.
+        self.cards.refuse_suspect()?;
+        self.refuse_suspect_prompts()?;
         check_free(target)?;
         private::close_new_files();
         let partial = Partial::make(target)?;

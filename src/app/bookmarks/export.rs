@@ -5,6 +5,7 @@ use std::{io::Write, path::Path};
 use crate::{
     app::App,
     domain::{Error, Progress, Result, error::Doing},
+    vault,
 };
 
 const PAGE: usize = 1_000;
@@ -19,10 +20,7 @@ impl App {
             )));
         }
         let total = self.store.items.count(Some(crate::domain::Kind::Bookmark))?;
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+        let folder = vault::folder_of(path);
         let file = tempfile::NamedTempFile::new_in(folder)
             .doing(format_args!("make a file in `{}`", folder.display()))?;
         let mut out = std::io::BufWriter::new(file);
@@ -46,6 +44,7 @@ impl App {
         file.persist_noclobber(path)
             .map_err(|error| error.error)
             .doing(format_args!("write `{}`", path.display()))?;
+        vault::sync_folder(folder)?;
         Ok(done)
     }
 }

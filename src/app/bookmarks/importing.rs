@@ -43,7 +43,8 @@ impl App {
             };
             let read = batch.read(path, now, progress);
             // What came before a fault was read well.
-            batch.file()?;
+            let filed = batch.file();
+            filed.map_err(|error| report.cut_short(error))?;
             match read {
                 Ok(format) => report.files.push((path.clone(), format.name().to_owned())),
                 Err(error) if error.code == Code::Cancelled => {
@@ -51,7 +52,9 @@ impl App {
                     break;
                 }
                 // A fault of our own storage would repeat with every file.
-                Err(error) if error.code.json_rpc() == -32603 => return Err(error),
+                Err(error) if error.code.json_rpc() == -32603 => {
+                    return Err(report.cut_short(error));
+                }
                 Err(error) => report.failed.push((path.clone(), error.plain().to_owned())),
             }
         }

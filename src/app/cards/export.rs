@@ -19,7 +19,11 @@ use crate::{
     },
     import::cards::markdown::INLINE,
     store::cards::{Cards, Images},
+    vault,
 };
+
+/// The folder of images beside the cards.
+const IMAGES: &str = "images";
 
 words!(
     /// How cards are written out.
@@ -57,7 +61,7 @@ fn to_json(
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<usize> {
-    write_file(path, |file| {
+    let written = write_file(path, |file| {
         let mut written = 0;
         file.write_all(b"[").doing("write the export")?;
         for (n, id) in ids.iter().enumerate() {
@@ -70,7 +74,9 @@ fn to_json(
         }
         file.write_all(b"\n]\n").doing("write the export")?;
         Ok(written)
-    })
+    })?;
+    vault::sync_folder(vault::folder_of(path))?;
+    Ok(written)
 }
 
 fn to_markdown(
@@ -79,8 +85,7 @@ fn to_markdown(
     folder: &Path,
     progress: &dyn Progress,
 ) -> Result<usize> {
-    std::fs::create_dir_all(folder)
-        .doing(format_args!("make the folder `{}`", folder.display()))?;
+    vault::make_folders(folder)?;
     let mut there = folder.read_dir().doing(format_args!("read `{}`", folder.display()))?;
     if there.next().is_some() {
         return Err(Error::invalid_params(format!(
@@ -99,6 +104,11 @@ fn to_markdown(
         written += 1;
         progress.report(n as u64 + 1, Some(ids.len() as u64), "exporting cards");
     }
+    let images = folder.join(IMAGES);
+    if images.is_dir() {
+        vault::sync_folder(&images)?;
+    }
+    vault::sync_folder(folder)?;
     Ok(written)
 }
 
@@ -112,9 +122,8 @@ fn to_text(card: &Card, name: &str, folder: &Path) -> Result<String> {
         let entry = match split_image(text) {
             None => json!({ INLINE: text }),
             Some((prefix, image)) => {
-                let file = format!("images/{name}-{n}.{}", image.extension());
-                std::fs::create_dir_all(folder.join("images"))
-                    .doing("make the folder of images")?;
+                let file = format!("{IMAGES}/{name}-{n}.{}", image.extension());
+                vault::make_folders(&folder.join(IMAGES))?;
                 write_file(&folder.join(&file), |out| {
                     out.write_all(&image.bytes).doing("write an image")
                 })?;
@@ -209,13 +218,12 @@ fn file_name(card: &Card, taken: &mut HashSet<String>) -> String {
     unique
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all. Its name is durable when its folder is synced.
 fn write_file<T>(
     path: &Path,
     write: impl FnOnce(&mut std::io::BufWriter<&mut tempfile::NamedTempFile>) -> Result<T>,
 ) -> Result<T> {
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = vault::folder_of(path);
     let what = format!("write `{}`", path.display());
     let mut file = tempfile::NamedTempFile::new_in(folder).doing(&what)?;
     let mut buffer = std::io::BufWriter::new(&mut file);

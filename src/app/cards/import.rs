@@ -67,7 +67,9 @@ impl CardRoom {
                 match read {
                     Ok(()) => {}
                     // A fault of our own storage would repeat with every file.
-                    Err(error) if error.code.json_rpc() == -32603 => return Err(error),
+                    Err(error) if error.code.json_rpc() == -32603 => {
+                        return Err(report.cut_short(error));
+                    }
                     Err(error) => {
                         let why = format!("`{}`: {}", source.name(index), error.plain());
                         failed.push((path.to_path_buf(), why));
@@ -80,7 +82,7 @@ impl CardRoom {
         }
         report.stopped = stopped;
         report.failed.extend(failed);
-        filing.flush(&mut report)?;
+        filing.flush(&mut report).map_err(|error| report.cut_short(error))?;
         self.state().seen = None;
         self.sync()?;
         Ok(report)

@@ -28,7 +28,8 @@ impl CardRoom {
         self.store()
     }
 
-    pub(super) fn refuse_suspect(&self) -> Result<()> {
+    /// Refuses a write to a file that is suspect, or a copy of it.
+    pub(in crate::app) fn refuse_suspect(&self) -> Result<()> {
         match self.suspicion()? {
             None => Ok(()),
             Some(why) => Err(Error::damaged(format!(

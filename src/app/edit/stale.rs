@@ -46,11 +46,19 @@ impl App {
             return Ok(Some(text));
         }
         let Some(pid) = pid else { return Ok(None) };
-        let changes = self.sources.store.revisions.of_item(pid, None, SEARCHED_CHANGES)?;
-        let contents =
-            changes.into_iter().flat_map(|(_, revision)| [revision.after, revision.before]);
-        let found = contents.flatten().find(|bytes| vault::etag(&vault::read::hash(bytes)) == etag);
-        Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()).map(Into::into))
+        let mut before = None;
+        // One at a time: notes may be large.
+        for _ in 0..SEARCHED_CHANGES {
+            let found = self.sources.store.revisions.of_item(pid, before, 1)?.pop();
+            let Some((change, revision)) = found else { break };
+            before = Some(change.id);
+            for bytes in [revision.after, revision.before].into_iter().flatten() {
+                if vault::etag(&vault::read::hash(&bytes)) == etag {
+                    return Ok(String::from_utf8(bytes).ok().map(Into::into));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Whether somebody else saved the note a moment ago.

@@ -97,7 +97,7 @@ impl App {
         })
     }
 
-    fn entry(&self, change: Change, revisions: &[Revision]) -> Result<ChangeEntry> {
+    fn entry(&self, mut change: Change, revisions: &[Revision]) -> Result<ChangeEntry> {
         let item = |revision: &Revision| {
             let (before, after) = (revision.before.as_deref(), revision.after.as_deref());
             let diff = text::one_line(revision.kind, before, after);
@@ -119,6 +119,9 @@ impl App {
             }
         };
         let undone_by = self.store.revisions.undone_by(change.id)?;
+        if change.in_part {
+            change.summary += ", in part";
+        }
         Ok(ChangeEntry { items: revisions.iter().map(item).collect(), undone_by, change })
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     app::{App, edit::compact_diff},
     domain::{Error, Kind, Pid, Result, count},
-    store::revisions::{Actor, Change, ChangeId, NewChange, Revision},
+    store::revisions::{Actor, Change, ChangeId, NewChange, Revision, Turn},
 };
 
 /// Items that are taken back together. The notes of a change are always taken together.
@@ -79,7 +79,7 @@ impl App {
         };
         let mut shown = Vec::new();
         let mut conflicts = 0;
-        self.each_batch(&target, |batch| {
+        self.each_batch(&target, |batch, _| {
             let outcome = self.plan(batch)?;
             conflicts += outcome.conflicts.len();
             let room = MAX_SHOWN_CONFLICTS.saturating_sub(shown.len());
@@ -91,17 +91,35 @@ impl App {
         }
         let mut change = NewChange::new(actor, format!("undo change {}", target.id));
         change.undoes = Some(target.id);
+        // An undo that was interrupted goes on.
+        change.id = self.store.revisions.undone_in_part_by(target.id)?;
         let (mut items, mut merged, mut kept) = (0, Vec::new(), Vec::new());
-        self.each_batch(&target, |batch| {
+        let taken = self.each_batch(&target, |batch, is_last| {
             let outcome = self.plan(batch)?;
-            items += outcome.steps.len();
+            let steps = outcome.steps.len();
             merged.extend(outcome.merged);
             kept.extend(outcome.conflicts);
-            self.take(&turn, &mut change, outcome.steps)
-        })?;
+            change.in_part = !is_last;
+            self.take(&turn, &mut change, outcome.steps)?;
+            items += steps;
+            Ok(())
+        });
+        taken.map_err(|error| stopped_at(&target, items, error))?;
+        self.complete(&turn, &mut change)?;
         let Some(done) = change.id else { return Err(self.nothing_to_undo(&target)?) };
         self.journal.prune(&change);
         Ok(Undone { undone: target.id, change: done, items, merged, kept })
+    }
+
+    /// Marks an undo as whole whose last part had nothing to take back.
+    fn complete(&self, turn: &Turn<'_>, change: &mut NewChange) -> Result<()> {
+        let revisions = &self.store.revisions;
+        let Some(id) = change.id else { return Ok(()) };
+        if revisions.get(id)?.is_some_and(|made| made.in_part) {
+            change.in_part = false;
+            revisions.finish(revisions.begin(turn, change, &[])?)?;
+        }
+        Ok(())
     }
 
     /// Makes an item what it was after a change; 0 is before the oldest change that is known.
@@ -137,13 +155,12 @@ impl App {
     ) -> Result<(Revision, Option<Vec<u8>>)> {
         let revisions = &self.store.revisions;
         if version.0 == 0 {
-            let mut oldest = None;
-            loop {
-                let before = oldest.as_ref().map(|(change, _): &(Change, Revision)| change.id);
-                match revisions.of_item(pid, before, BATCH)?.pop() {
-                    Some(older) => oldest = Some(older),
-                    None => break,
-                }
+            let mut oldest: Option<(Change, Revision)> = None;
+            // One at a time: contents may be large.
+            while let Some(older) =
+                revisions.of_item(pid, oldest.as_ref().map(|(change, _)| change.id), 1)?.pop()
+            {
+                oldest = Some(older);
             }
             let (_, revision) = oldest.ok_or_else(|| no_version(pid, version))?;
             let content = revision.before.clone();
@@ -190,11 +207,12 @@ impl App {
         }))
     }
 
-    /// Hands the revisions of a change to `work`, the notes all at once, others in batches.
+    /// Hands the revisions of a change to `work`, the notes all at once, others in batches, and
+    /// whether they are the last.
     fn each_batch(
         &self,
         change: &Change,
-        mut work: impl FnMut(&[Revision]) -> Result<()>,
+        mut work: impl FnMut(&[Revision], bool) -> Result<()>,
     ) -> Result<()> {
         let (mut batch, mut from): (Vec<Revision>, usize) = (Vec::new(), 0);
         loop {
@@ -205,10 +223,10 @@ impl App {
             from += page.len();
             batch.extend(page);
             if batch.iter().all(|revision| revision.kind != Kind::Page) {
-                work(&std::mem::take(&mut batch))?;
+                work(&std::mem::take(&mut batch), from >= change.revisions)?;
             }
         }
-        if batch.is_empty() { Ok(()) } else { work(&batch) }
+        if batch.is_empty() { Ok(()) } else { work(&batch, true) }
     }
 
     /// What has to be done to take these revisions back.
@@ -257,6 +275,22 @@ fn no_version(pid: Pid, version: ChangeId) -> Error {
     Error::invalid_params(format!(
         "pid {pid} has no version {version}; `history` with that pid lists its versions"
     ))
+}
+
+/// A failure after a part was taken back, which is in effect and does not count as the whole.
+fn stopped_at(target: &Change, items: usize, error: Error) -> Error {
+    if items == 0 {
+        return error;
+    }
+    let (id, of) = (target.id, target.revisions);
+    Error::new(
+        error.code,
+        format!(
+            "{items} of the {of} items of change {id} are taken back, and the others are as they were: {}. `notewell undo {id}` goes on",
+            error.reason()
+        ),
+    )
+    .with_source(error)
 }
 
 /// Why nothing was undone, with what would have been lost.

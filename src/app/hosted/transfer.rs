@@ -15,6 +15,7 @@ use super::{
 use crate::{
     app::{App, vaults::files::is_page},
     domain::{Error, Kind, Progress, Result, VaultPath, error::Doing},
+    import::cut_short,
     store::{
         hosted::{FileStep, TRASH},
         pages::VaultRow,
@@ -85,6 +86,14 @@ impl App {
         let files = self.importable(&root, &mut imported)?;
         let mut change = NewChange::new(actor, format!("import into the vault `{name}`"));
         let mut batch = Batch::default();
+        let mut filed = 0;
+        let mut write = |batch: &mut Batch| -> Result<()> {
+            let files = batch.steps.len();
+            let written = self.write_batch(&vault, &mut change, batch);
+            written.map_err(|error| cut_short(filed, error))?;
+            filed += files;
+            Ok(())
+        };
         for (at, (path, file)) in files.iter().enumerate() {
             progress.report(at as u64, Some(files.len() as u64), "importing files");
             if progress.stopped() {
@@ -95,10 +104,10 @@ impl App {
                 imported.skipped.push((path.as_str().to_owned(), error.plain().to_owned()));
             }
             if batch.steps.len() >= BATCH_FILES || batch.bytes >= BATCH_BYTES {
-                self.write_batch(&vault, &mut change, &mut batch)?;
+                write(&mut batch)?;
             }
         }
-        self.write_batch(&vault, &mut change, &mut batch)?;
+        write(&mut batch)?;
         Ok(imported)
     }
 
@@ -217,7 +226,7 @@ impl App {
         progress: &dyn Progress,
     ) -> Result<Exported> {
         let vault = self.hosted_by_name(name)?;
-        fs::create_dir_all(folder).doing(format_args!("make `{}`", folder.display()))?;
+        vault::make_folders(folder)?;
         let mut there = fs::read_dir(folder).doing(format_args!("list `{}`", folder.display()))?;
         if there.next().is_some() {
             return Err(Error::invalid_params(format!(
@@ -233,7 +242,7 @@ impl App {
             progress.report(at as u64, Some(files.len() as u64), "writing files");
             let to = folder.join(&file.path);
             if file.is_folder() {
-                fs::create_dir_all(&to).doing(format_args!("make `{}`", to.display()))?;
+                vault::make_folders(&to)?;
                 continue;
             }
             let Some((file, bytes)) = self.store.hosted.read(&vault.name, &file.path)? else {

@@ -10,6 +10,7 @@ use crate::{
     domain::{Error, Result, error::Doing, prompt::check_name},
     import::prompts::{OWN_COLUMNS, formula, markdown},
     store::{Prompts, prompts::Stored},
+    vault,
 };
 
 /// The form of an export.
@@ -94,7 +95,7 @@ fn csv(chosen: &[&Stored], path: &Path) -> Result<Exported> {
 
 fn folder(chosen: &[&Stored], path: &Path) -> Result<Exported> {
     let mut report = Exported::default();
-    std::fs::create_dir_all(path).doing(format!("create `{}`", path.display()))?;
+    vault::make_folders(path)?;
     for Stored { prompt, .. } in chosen {
         // A name that a person wrote by hand might lead out of the folder.
         if check_name(&prompt.name).is_err() {

@@ -2,11 +2,13 @@
 
 use std::{io::Write, path::Path};
 
-use crate::domain::{Error, Result, error::Doing};
+use crate::{
+    domain::{Error, Result, error::Doing},
+    vault,
+};
 
 pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = vault::folder_of(path);
     let doing = || format!("write `{}`", path.display());
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -18,7 +20,8 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = builder.prefix(".notewell-").tempfile_in(folder).doing(doing())?;
     file.write_all(bytes).doing(doing())?;
     file.as_file().sync_all().doing(doing())?;
-    file.persist(path).map(drop).map_err(|error| {
+    file.persist(path).map_err(|error| {
         Error::internal(format!("could not {}: {error}", doing())).with_source(error)
-    })
+    })?;
+    vault::sync_folder(folder)
 }

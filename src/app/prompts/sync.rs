@@ -21,6 +21,7 @@ use crate::{
         Prompts,
         prompts::{Stored, not_found},
     },
+    vault,
 };
 
 const MARK: &str = "notewell: ";
@@ -64,7 +65,7 @@ pub fn sync(
 ) -> Result<Synced> {
     let all = prompts.all()?;
     let chosen = choose(&all, folder, which)?;
-    fs::create_dir_all(folder).doing(format!("create `{}`", folder.display()))?;
+    vault::make_folders(folder)?;
     let mut report = Synced::default();
     for prompt in chosen {
         let name = format!("{}.md", prompt.name);

@@ -33,8 +33,8 @@ impl App {
         Ok(Some(format!("`{}` {state}, but the library knows of {known} in it", file.display())))
     }
 
-    /// Refuses a write to a file that has lost its prompts.
-    pub(super) fn refuse_suspect_prompts(&self) -> Result<()> {
+    /// Refuses a write to a file that has lost its prompts, or a copy of it.
+    pub(in crate::app) fn refuse_suspect_prompts(&self) -> Result<()> {
         match self.prompts_suspicion()? {
             None => Ok(()),
             Some(why) => Err(Error::damaged(format!(

@@ -2,7 +2,10 @@
 
 use crate::{
     app::App,
-    cli::{editor::in_editor, out},
+    cli::{
+        editor::{in_editor, keep_draft},
+        out,
+    },
     domain::{
         Error, Prompt, Result, Timestamp,
         prompt::{Draft, Message, Patch},
@@ -48,18 +51,7 @@ pub fn edit(app: &App, name: &str, copy: Option<String>, new: bool) -> Result<()
     }
     match save(app, opened.as_deref().filter(|_| copy.is_none()), &start, &after) {
         Ok(message) => out::say(message),
-        Err(error) => {
-            // What a person typed is never thrown away.
-            let kept = file.keep().map_err(|error| Error::internal(error.to_string()))?;
-            return Err(Error::new(
-                error.code,
-                format!(
-                    "{}\nnothing was saved; your text is in `{}`",
-                    error.message,
-                    kept.display()
-                ),
-            ));
-        }
+        Err(error) => return Err(keep_draft(file, error.code, &error.message)),
     }
     Ok(())
 }

@@ -136,6 +136,11 @@ impl Push {
         let bar = Bar::new().until(interrupt.clone());
         let mut summary = Summary::default();
         let local = folder::list(root, state, &bar, &mut summary.left)?;
+        // A watch that was started with --force may lose its drive at any time.
+        let meant = self.force && !self.watch;
+        if local.is_empty() && !state.files.is_empty() && !meant {
+            return Err(emptied(root, state.files.len()));
+        }
         let remote = server.list()?;
         let plan = Plan::new(&local, &remote, state, self.force);
         summary.unchanged = plan.unchanged;
@@ -241,6 +246,18 @@ impl Summary {
     fn has_changes(&self) -> bool {
         self.uploaded + self.updated + self.trashed > 0 || !self.failed.is_empty()
     }
+}
+
+/// A folder without files that had some: the place of a drive that is not mounted looks the same.
+fn emptied(root: &Path, pushed: usize) -> Error {
+    let root = root.display();
+    Error::outside(format!(
+        "`{root}` is empty, and {} pushed from it; nothing was deleted on the server. Mount it, or let --force without --watch delete them there",
+        match pushed {
+            1 => "one file was".to_owned(),
+            pushed => format!("{pushed} files were"),
+        }
+    ))
 }
 
 fn status(summary: &Summary) -> ExitCode {

@@ -37,6 +37,12 @@ const MAX_SLUG: usize = 64;
 /// JSON values of one prompt.
 const MAX_PROMPT_VALUES: usize = 20_000;
 
+/// Whether a file is Markdown by its ending.
+fn is_page(file: &Path) -> bool {
+    let ending = file.extension().unwrap_or_default();
+    ["md", "markdown"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
 /// A prompt found in a library, and where.
 pub struct ForeignPrompt {
     /// The prompt, its name not yet unique.
@@ -75,14 +81,23 @@ impl Reading {
 
     fn folder(&mut self, folder: &Path) -> Result<()> {
         // A link may lead anywhere; a file that it names is not part of the folder.
-        let mut files: Vec<PathBuf> = ignore::WalkBuilder::new(folder)
+        let walk = ignore::WalkBuilder::new(folder)
+            .standard_filters(false)
+            .hidden(true)
             .follow_links(false)
-            .build()
-            .flatten()
-            .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-            .map(ignore::DirEntry::into_path)
-            .filter(|file| file.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("md")))
-            .collect();
+            .build();
+        let mut files: Vec<PathBuf> = Vec::new();
+        for entry in walk {
+            match entry {
+                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                    files.extend(Some(entry.into_path()).filter(|file| is_page(file)));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    self.report.skipped.push(folder.display().to_string(), error.to_string());
+                }
+            }
+        }
         files.sort();
         for file in files {
             let place = file.display().to_string();

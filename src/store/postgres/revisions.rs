@@ -72,6 +72,12 @@ impl Revisions for Postgres {
             let old = take_from(tx, begun)?;
             append(tx, begun, not_empty(revisions))?;
             contents::delete_unused(tx, &old)?;
+            if not_empty(revisions).next().is_none() {
+                tx.execute(
+                    "UPDATE journal SET undoes = -abs(undoes) WHERE id = $1",
+                    &[&begun.id.0],
+                )?;
+            }
             done(tx, begun)?;
             remove_if_empty(tx, begun.id).map(|removed| !removed)
         })
@@ -197,7 +203,11 @@ impl Revisions for Postgres {
     }
 
     fn undone_by(&self, id: ChangeId) -> Result<Option<ChangeId>> {
-        self.read(|db| undone_by(db, id))
+        self.read(|db| undone_by(db, id.0))
+    }
+
+    fn undone_in_part_by(&self, id: ChangeId) -> Result<Option<ChangeId>> {
+        self.read(|db| undone_by(db, -id.0))
     }
 
     fn prune(&self, retention: &Retention) -> Result<usize> {
@@ -261,6 +271,9 @@ fn open(tx: &mut Transaction<'_>, change: &NewChange) -> Result<PendingChange, F
         )?;
         // It may have been pruned while a long import went on.
         if let Some(row) = known {
+            if let Some(mark) = change.mark() {
+                tx.execute("UPDATE journal SET undoes = $2 WHERE id = $1", &[&id.0, &mark])?;
+            }
             return Ok(PendingChange { id, first: row.try_get::<_, i64>(0)? as usize });
         }
     }
@@ -273,7 +286,7 @@ fn open(tx: &mut Transaction<'_>, change: &NewChange) -> Result<PendingChange, F
             &change.actor.tool,
             // A title may contain what the server cannot keep; the contents keep it.
             &change.summary.replace('\0', "\u{fffd}"),
-            &change.undoes.map(|id| id.0),
+            &change.mark(),
         ],
     )?;
     Ok(PendingChange { id: ChangeId(row.try_get(0)?), first: 0 })
@@ -343,16 +356,17 @@ fn remove_if_empty(tx: &mut Transaction<'_>, id: ChangeId) -> Result<bool, Fault
     .map(|removed| removed > 0)
 }
 
-/// A reverted change may be in effect again, when its undo was undone, and so on.
-fn undone_by(db: &mut Connection, id: ChangeId) -> Result<Option<ChangeId>, Fault> {
+/// The newest change with this mark that is in effect. A reverted change may be in effect again,
+/// when its undo was undone, and so on.
+fn undone_by(db: &mut Connection, mark: i64) -> Result<Option<ChangeId>, Fault> {
     let undoing = db.query(
         "SELECT id FROM journal WHERE undoes = $1 AND pending_from IS NULL ORDER BY id DESC",
-        &[&id.0],
+        &[&mark],
     )?;
     for row in &undoing {
-        let undo = ChangeId(row.try_get(0)?);
+        let undo: i64 = row.try_get(0)?;
         if undone_by(db, undo)?.is_none() {
-            return Ok(Some(undo));
+            return Ok(Some(ChangeId(undo)));
         }
     }
     Ok(None)
@@ -393,12 +407,14 @@ fn beyond(db: &mut Connection, retention: &Retention) -> Result<Vec<ChangeId>, F
 }
 
 fn change(row: &Row) -> Result<Change, Fault> {
+    let mark: Option<i64> = row.try_get(5)?;
     Ok(Change {
         id: ChangeId(row.try_get(0)?),
         at: Timestamp(row.try_get(1)?),
         actor: Actor { who: row.try_get(2)?, tool: row.try_get(3)? },
         summary: row.try_get(4)?,
-        undoes: row.try_get::<_, Option<i64>>(5)?.map(ChangeId),
+        undoes: mark.map(|mark| ChangeId(mark.abs())),
+        in_part: mark.is_some_and(|mark| mark < 0),
         pending: row.try_get(6)?,
         revisions: row.try_get::<_, i64>(7)? as usize,
     })

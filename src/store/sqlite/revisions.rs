@@ -67,6 +67,10 @@ impl Revisions for Sqlite {
             let old = take_from(tx, begun)?;
             append(tx, begun, not_empty(revisions))?;
             contents::delete_unused(tx, &old)?;
+            if not_empty(revisions).next().is_none() {
+                tx.prepare_cached("UPDATE journal SET undoes = -abs(undoes) WHERE id = ?1")?
+                    .execute([begun.id.0])?;
+            }
             done(tx, begun)?;
             remove_if_empty(tx, begun.id).map(|removed| !removed)
         })
@@ -177,7 +181,11 @@ impl Revisions for Sqlite {
     }
 
     fn undone_by(&self, id: ChangeId) -> Result<Option<ChangeId>> {
-        self.read(|db| undone_by(db, id))
+        self.read(|db| undone_by(db, id.0))
+    }
+
+    fn undone_in_part_by(&self, id: ChangeId) -> Result<Option<ChangeId>> {
+        self.read(|db| undone_by(db, -id.0))
     }
 
     fn prune(&self, retention: &Retention) -> Result<usize> {
@@ -259,6 +267,10 @@ fn open(tx: &Transaction<'_>, change: &NewChange) -> rusqlite::Result<PendingCha
             .optional()?;
         // It may have been pruned while a long import went on.
         if let Some(first) = known {
+            if let Some(mark) = change.mark() {
+                tx.prepare_cached("UPDATE journal SET undoes = ?2 WHERE id = ?1")?
+                    .execute([id.0, mark])?;
+            }
             return Ok(PendingChange { id, first: first as usize });
         }
     }
@@ -270,7 +282,7 @@ fn open(tx: &Transaction<'_>, change: &NewChange) -> rusqlite::Result<PendingCha
         change.actor.who,
         change.actor.tool,
         change.summary,
-        change.undoes.map(|id| id.0),
+        change.mark(),
     ])?;
     Ok(PendingChange { id: ChangeId(tx.last_insert_rowid()), first: 0 })
 }
@@ -335,17 +347,18 @@ fn remove_if_empty(tx: &Transaction<'_>, id: ChangeId) -> rusqlite::Result<bool>
     .map(|removed| removed > 0)
 }
 
-/// A reverted change may be in effect again, when its undo was undone, and so on.
-fn undone_by(db: &Connection, id: ChangeId) -> rusqlite::Result<Option<ChangeId>> {
+/// The newest change with this mark that is in effect. A reverted change may be in effect again,
+/// when its undo was undone, and so on.
+fn undone_by(db: &Connection, mark: i64) -> rusqlite::Result<Option<ChangeId>> {
     let undoing: Vec<i64> = db
         .prepare_cached(
             "SELECT id FROM journal WHERE undoes = ?1 AND pending_from IS NULL ORDER BY id DESC",
         )?
-        .query_map([id.0], |row| row.get(0))?
+        .query_map([mark], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    for undo in undoing.into_iter().map(ChangeId) {
+    for undo in undoing {
         if undone_by(db, undo)?.is_none() {
-            return Ok(Some(undo));
+            return Ok(Some(ChangeId(undo)));
         }
     }
     Ok(None)
@@ -382,12 +395,14 @@ fn beyond(db: &Connection, retention: &Retention) -> rusqlite::Result<Vec<Change
 }
 
 fn change(row: &Row<'_>) -> rusqlite::Result<Change> {
+    let mark: Option<i64> = row.get(5)?;
     Ok(Change {
         id: ChangeId(row.get(0)?),
         at: Timestamp(row.get(1)?),
         actor: Actor { who: row.get(2)?, tool: row.get(3)? },
         summary: row.get(4)?,
-        undoes: row.get::<_, Option<i64>>(5)?.map(ChangeId),
+        undoes: mark.map(|mark| ChangeId(mark.abs())),
+        in_part: mark.is_some_and(|mark| mark < 0),
         pending: row.get(6)?,
         revisions: row.get::<_, i64>(7)? as usize,
     })

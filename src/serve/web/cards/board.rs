@@ -6,7 +6,8 @@ use axum::response::Response;
 use super::{room::Room, view::CardView};
 use crate::{
     app::question::Question,
-    domain::{Card, Filters, Kind, Result, Timestamp, card::Color},
+    domain::{Card, Code, Error, Filters, Kind, Result, Timestamp, card::Color},
+    search::DEEPEST,
     serve::web::{Audience, Html, Reply, Shell, Visit, address, errors},
     store::cards::{CardPage, CardQuery, Images, MAX_LIMIT},
 };
@@ -163,6 +164,16 @@ impl Asked {
         address("/cards", values)
     }
 
+    /// Where a page of a search begins.
+    fn offset(&self) -> Result<usize> {
+        let Some(cursor) = &self.cursor else { return Ok(0) };
+        cursor.parse().ok().filter(|offset| *offset < DEEPEST).ok_or_else(|| {
+            Error::invalid_params(format!(
+                "`cursor` of a search is a number below {DEEPEST}; search again from the first page"
+            ))
+        })
+    }
+
     fn shows(&self, card: &Card) -> bool {
         let has_label = || card.labels.iter().flatten().any(|label| *label == self.label);
         card.is_archived == self.archived && (self.label.is_empty() || has_label())
@@ -190,7 +201,8 @@ fn listed(room: &Room<'_>, asked: &Asked) -> Result<CardPage> {
     }
 }
 
-/// The cards that the one search finds, in its order.
+/// The cards that the one search finds, in its order. It finds active cards among archived ones, so
+/// it goes on until a page is full.
 fn searched(
     visit: &Visit,
     room: &Room<'_>,
@@ -200,16 +212,27 @@ fn searched(
     let mut filters =
         Filters { kinds: vec![Kind::Card], archived: asked.archived, ..Filters::default() };
     filters.labels.extend(Some(asked.label.clone()).filter(|label| !label.is_empty()));
-    let text = asked.query.clone();
-    let question = Question { text, filters, limit: PAGE, ..Question::default() };
-    let answer = visit.app().search(question, visit.rights())?.answer;
-    notes.extend(answer.notes().iter().map(|note| errors::sentence(note)));
+    let mut next = Some(asked.offset()?);
     let mut cards = Vec::new();
-    for found in answer.results {
-        // One that was deleted since is no longer there to show.
-        cards.extend(room.get(&found.path).ok().filter(|card| asked.shows(card)));
+    while let Some(offset) = next.filter(|_| cards.len() < PAGE) {
+        let (text, filters) = (asked.query.clone(), filters.clone());
+        let limit = PAGE.min(DEEPEST.saturating_sub(offset));
+        let question = Question { text, filters, limit, offset, ..Question::default() };
+        let answer = visit.app().search(question, visit.rights())?.answer;
+        if notes.is_empty() {
+            notes.extend(answer.notes().iter().map(|note| errors::sentence(note)));
+        }
+        for found in &answer.results {
+            match room.get(&found.path) {
+                Ok(card) => cards.extend(Some(card).filter(|card| asked.shows(card))),
+                // One that was deleted since is no longer there to show.
+                Err(error) if error.code == Code::InvalidRequest => {}
+                Err(error) => return Err(error),
+            }
+        }
+        next = answer.next;
     }
-    Ok(CardPage { cards, next: None })
+    Ok(CardPage { cards, next: next.map(|offset| offset.to_string()) })
 }
 
 fn link_neighbours(cards: &mut [CardView]) {
