@@ -42,7 +42,7 @@ fn peak(server: &Server) -> u64 {
 }
 
 /// Runs an attack and checks what it cost. Prints the figures.
-fn attack<T: Send>(name: &str, server: &Server, work: impl FnOnce() -> T + Send) -> T {
+pub fn attack<T: Send>(name: &str, server: &Server, work: impl FnOnce() -> T + Send) -> T {
     // From here on the peak counts anew.
     std::fs::write(format!("/proc/{}/clear_refs", server.child.id()), "5").unwrap();
     let before = memory(server);
