@@ -30,4 +30,4 @@ pub use swap::{
 };
 pub use walk::{NoteFile, Scope, Skipped, Walk, walk};
 pub use watch::{Change, Watch, watch};
-pub use write::{replace, sync_folder, write};
+pub use write::{replace, sync_folder};
