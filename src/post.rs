@@ -72,7 +72,12 @@ enum Try {
 impl Endpoint {
     /// An endpoint without headers or key.
     pub fn new(url: String, section: &'static str) -> Self {
-        let agent = ureq::Agent::config_builder().http_status_as_error(false).build();
+        // What is sent has a key in it, which goes to the configured server and nowhere else.
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .build();
         Self {
             url,
             section,
@@ -158,6 +163,9 @@ impl Endpoint {
             }
         };
         let status = response.status();
+        if status.is_redirection() {
+            return Try::Failed(self.moved(&response));
+        }
         let asked = response
             .headers()
             .get("retry-after")
@@ -180,6 +188,21 @@ impl Endpoint {
         let error = Error::outside(format!("`{url}` answered {status}: {quote}"));
         let passing = status.as_u16() == 429 || status.is_server_error();
         if passing { Try::Again(error, asked) } else { Try::Failed(error) }
+    }
+
+    fn moved(&self, response: &http::Response<ureq::Body>) -> Error {
+        let to = response.headers().get("location").and_then(|to| to.to_str().ok());
+        let to = to.map_or_else(String::new, |to| {
+            let quote: String =
+                self.hide(to).chars().filter(|c| !c.is_control()).take(MAX_QUOTE).collect();
+            format!(", which points to `{quote}`")
+        });
+        Error::outside(format!(
+            "`{}` answered {}{to}; redirects are not followed, so that no key goes elsewhere: write the final address into `[{}]`",
+            self.url,
+            response.status(),
+            self.section,
+        ))
     }
 
     fn silent(&self, limit: Duration) -> Error {

@@ -18,7 +18,7 @@ pub struct Market {
     pub author_share: u8,
     /// What a user may spend in a day (UTC).
     pub daily_cap: Money,
-    /// What may be spent with one token in a day (UTC).
+    /// What may be spent with one token, or by one connected client, in a day (UTC).
     pub daily_cap_per_token: Money,
     /// The price of one call above which a person is asked, where the client can ask.
     pub confirm_above: Money,

@@ -32,7 +32,7 @@ impl Outcome {
 pub struct Call {
     /// Who calls; `None` for a caller without an account.
     pub user: Option<UserId>,
-    /// The token of the request.
+    /// The token of the request, or what stands [for its connection](of_connection).
     pub token: Option<i64>,
     /// The name that was called.
     pub method: String,
@@ -46,6 +46,11 @@ pub struct Call {
     pub price: Money,
     /// The id of the request, for the log.
     pub request: String,
+}
+
+/// What stands for a connected client where a token is counted: no token has a number below zero.
+pub fn of_connection(connection: i64) -> i64 {
+    -connection
 }
 
 /// A call to record.

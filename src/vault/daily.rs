@@ -131,7 +131,8 @@ mod tests {
         let error = daily(root, &at, 1000).unwrap_err();
         assert!(error.message.contains("template"), "{error}");
         let template = "# {{title}}\n{{date}} {{time}} {{date:D.M.YY}} {{ other }} {{ open";
-        super::super::write(root, &VaultPath::parse("Шаблоны/День.md").unwrap(), template).unwrap();
+        std::fs::create_dir(root.join("Шаблоны")).unwrap();
+        super::super::replace(&root.join("Шаблоны/День.md"), template.as_bytes()).unwrap();
         let made = daily(root, &at, 1000).unwrap();
         assert_eq!(made.path.as_str(), "Дневник/2026/03-01 Sunday.md");
         assert_eq!(made.text, "# 03-01 Sunday\n2026-03-01 09:05 1.3.26 {{ other }} {{ open");

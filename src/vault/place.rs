@@ -114,6 +114,12 @@ mod tests {
         VaultPath::parse(text).unwrap()
     }
 
+    fn put(root: &Path, name: &str) {
+        let file = root.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        super::super::replace(&file, b"x").unwrap();
+    }
+
     #[test]
     fn names_that_some_system_cannot_keep_are_refused() {
         for good in
@@ -141,7 +147,7 @@ mod tests {
     fn only_regular_notes_inside_the_vault_are_written() {
         let vault = tempfile::tempdir().unwrap();
         let root = vault.path();
-        super::super::write(root, &path("a/b.md"), "x").unwrap();
+        put(root, "a/b.md");
         assert!(file_for_writing(root, &path("a/b.md")).is_ok());
         assert!(file_for_writing(root, &path("new/c.md")).is_ok());
         for bad in ["a", "a/b.txt", ".obsidian/x.md", ".git/x.md"] {
@@ -163,6 +169,23 @@ mod tests {
         }
     }
 
+    /// Neither a file nor a folder outside is written through a link, whatever it is called here.
+    #[cfg(unix)]
+    #[test]
+    fn no_symbolic_link_leads_out() {
+        use std::os::unix::fs::symlink;
+        let (outside, vault) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        put(outside.path(), "secret.md");
+        symlink(outside.path(), vault.path().join("out")).unwrap();
+        symlink(outside.path().join("secret.md"), vault.path().join("s.md")).unwrap();
+        symlink(outside.path().join("new.md"), vault.path().join("dangling.md")).unwrap();
+        for name in ["out/secret.md", "out/new.md", "out/deep/new.md", "s.md", "dangling.md"] {
+            let error = file_for_writing(vault.path(), &path(name)).unwrap_err();
+            assert!(error.message.contains("symbolic link"), "{name}: {error}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
     #[test]
     fn ignored_paths_are_known_as_a_walk_knows_them() {
         let vault = tempfile::tempdir().unwrap();
@@ -170,7 +193,7 @@ mod tests {
         let names =
             ["a.md", "drafts/b.md", "keep/drafts/c.md", "keep/x.md", "deep/no.md", "deep/yes.md"];
         for name in names {
-            super::super::write(&root, &path(name), "x").unwrap();
+            put(&root, name);
         }
         super::super::replace(&root.join(".gitignore"), b"/drafts/\nx.md\nno.md\n").unwrap();
         super::super::replace(&root.join("keep/.gitignore"), b"!x.md\n").unwrap();

@@ -3,18 +3,11 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use super::{read, walk::TEMPORARY};
-use crate::domain::{Error, Result, VaultPath, error::Doing};
-
-/// Writes a note. The path cannot leave the vault, also not through a symbolic link; folders that
-/// are missing are made.
-pub fn write(root: &Path, path: &VaultPath, text: &str) -> Result<()> {
-    let file = place(root, path)?;
-    replace(&file, text.as_bytes())
-}
+use super::walk::TEMPORARY;
+use crate::domain::{Result, error::Doing};
 
 /// Replaces any file atomically, and keeps its permissions. After this returns the new content
 /// survives a power cut; before, the old content does.
@@ -80,95 +73,32 @@ fn is_unsyncable(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// The file to write: links resolved, and still inside the vault.
-fn place(root: &Path, path: &VaultPath) -> Result<PathBuf> {
-    let root = root.canonicalize().doing(format_args!("open the vault `{}`", root.display()))?;
-    let outside = || {
-        Err(Error::invalid_params(format!(
-            "path `{path}` leads out of the vault through a symbolic link; write to a folder of the vault"
-        )))
-    };
-    let file = read::locate(&root, path);
-    if fs::symlink_metadata(&file).is_ok() {
-        // A link that leads nowhere must not be written through either.
-        return match file.canonicalize() {
-            Ok(real) if !real.starts_with(&root) => outside(),
-            Ok(real) if real.is_file() => Ok(real),
-            Ok(_) => Err(Error::invalid_params(format!("path `{path}` is a folder; name a file"))),
-            Err(_) => outside(),
-        };
-    }
-    let parent = file.parent().unwrap_or(&root);
-    let mut known = parent;
-    while fs::symlink_metadata(known).is_err() {
-        match known.parent() {
-            Some(above) if above.starts_with(&root) => known = above,
-            _ => return outside(),
-        }
-    }
-    match known.canonicalize() {
-        Ok(real) if real.starts_with(&root) => {}
-        _ => return outside(),
-    }
-    fs::create_dir_all(parent).doing(format_args!("make the folder of `{path}`"))?;
-    let real = parent.canonicalize().doing(format_args!("open the folder of `{path}`"))?;
-    let name = file.file_name().filter(|_| real.starts_with(&root));
-    name.map_or_else(outside, |name| Ok(real.join(name)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn path(text: &str) -> VaultPath {
-        VaultPath::parse(text).unwrap()
-    }
-
     #[test]
-    fn a_note_is_replaced_whole() {
-        let vault = tempfile::tempdir().unwrap();
-        write(vault.path(), &path("a/б/日.md"), "one").unwrap();
-        write(vault.path(), &path("a/б/日.md"), "two").unwrap();
-        assert_eq!(fs::read_to_string(vault.path().join("a/б/日.md")).unwrap(), "two");
-        let left = fs::read_dir(vault.path().join("a/б")).unwrap().count();
-        assert_eq!(left, 1, "no temporary file is left");
-        assert!(write(vault.path(), &path("a/б"), "x").is_err());
-        assert!(write(vault.path(), &path("a/б/日.md/x.md"), "x").is_err());
+    fn a_file_is_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("日.md");
+        replace(&file, b"one").unwrap();
+        replace(&file, b"two").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+        assert!(replace(folder.path(), b"x").is_err());
+        assert!(replace(&file.join("x.md"), b"x").is_err());
     }
 
     #[cfg(unix)]
     #[test]
     fn permissions_are_kept() {
         use std::os::unix::fs::PermissionsExt;
-        let vault = tempfile::tempdir().unwrap();
-        write(vault.path(), &path("a.md"), "one").unwrap();
-        let file = vault.path().join("a.md");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.md");
+        replace(&file, b"one").unwrap();
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o600, 0o600);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        write(vault.path(), &path("a.md"), "two").unwrap();
+        replace(&file, b"two").unwrap();
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn no_symbolic_link_leads_out() {
-        use std::os::unix::fs::symlink;
-        let outside = tempfile::tempdir().unwrap();
-        let vault = tempfile::tempdir().unwrap();
-        write(outside.path(), &path("secret.md"), "safe").unwrap();
-        symlink(outside.path(), vault.path().join("out")).unwrap();
-        symlink(outside.path().join("secret.md"), vault.path().join("s.md")).unwrap();
-        symlink(outside.path().join("new.md"), vault.path().join("dangling.md")).unwrap();
-        for name in ["out/secret.md", "out/new.md", "out/deep/new.md", "s.md", "dangling.md"] {
-            let error = write(vault.path(), &path(name), "evil").unwrap_err();
-            assert!(error.message.contains("out of the vault"), "{name}: {error}");
-        }
-        assert_eq!(fs::read_to_string(outside.path().join("secret.md")).unwrap(), "safe");
-        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-        write(vault.path(), &path("real.md"), "one").unwrap();
-        symlink(vault.path().join("real.md"), vault.path().join("inner.md")).unwrap();
-        write(vault.path(), &path("inner.md"), "two").unwrap();
-        assert_eq!(fs::read_to_string(vault.path().join("real.md")).unwrap(), "two");
-        assert!(fs::symlink_metadata(vault.path().join("inner.md")).unwrap().is_symlink());
     }
 }

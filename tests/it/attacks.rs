@@ -39,7 +39,7 @@ fn memory(server: &Server, field: &str) -> u64 {
 }
 
 /// Runs an attack and checks what it cost. Prints the figures.
-fn attack<T: Send>(name: &str, server: &Server, work: impl FnOnce() -> T + Send) -> T {
+pub fn attack<T: Send>(name: &str, server: &Server, work: impl FnOnce() -> T + Send) -> T {
     if cfg!(target_os = "linux") {
         // From here on the peak counts anew.
         std::fs::write(format!("/proc/{}/clear_refs", server.child.id()), "5").unwrap();

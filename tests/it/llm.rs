@@ -335,6 +335,24 @@ fn the_key_is_told_to_nobody() {
     }
 }
 
+/// The key goes to the server of the config, and to no other that it names.
+#[test]
+fn a_redirect_is_not_followed() {
+    for (protocol, status) in PROTOCOLS.iter().zip(["302 Found", "307 Temporary Redirect"]) {
+        let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+        elsewhere.set_nonblocking(true).unwrap();
+        let to = format!("http://{}/v1", elsewhere.local_addr().unwrap());
+        let head: &'static str = format!("{status}\r\nlocation: {to}").leak();
+        let stub = Stub::new(vec![Turn::Raw(head, String::new())]);
+        let answer = ask(protocol, &stub, "");
+        fell_back(&answer, &status[..3]);
+        fell_back(&answer, "write the final address into `[llm]`");
+        fell_back(&answer, &to);
+        assert_eq!(stub.seen().len(), 1, "a redirect is final");
+        assert!(elsewhere.accept().is_err(), "nobody came");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_key_file_must_be_the_owners_alone() {

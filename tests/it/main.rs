@@ -45,6 +45,7 @@ mod error_texts;
 mod fake_stripe;
 mod first_walk;
 mod following;
+mod forms;
 mod full_disk;
 mod fuzz_corpus;
 mod grants;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     sold::{Shop, ask},
-    support::Server,
+    support::{Server, only_sqlite, sql},
 };
 
 const PAY_TO: &str = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
@@ -188,6 +188,13 @@ fn call(server: &Server, arguments: Value, payment: Option<Value>) -> Value {
     ask(server, "/_system/mcp", None, "tools/call", params)
 }
 
+/// A call with a payment and an idempotency key.
+fn keyed(server: &Server, key: &str, arguments: Value, payment: Value) -> Value {
+    let meta = json!({ "x402/payment": payment, "notewell/idempotency-key": key });
+    let params = json!({ "name": "review", "arguments": arguments, "_meta": meta });
+    ask(server, "/_system/mcp", None, "tools/call", params)
+}
+
 fn withheld(answer: &Value) {
     let text = answer.to_string();
     let is_error = answer.get("error").is_some() || answer["result"]["isError"] == true;
@@ -227,6 +234,69 @@ fn a_wallet_pays_for_one_call() {
     assert_eq!((&usage[0]["user"], &usage[0]["charged"]), (&Value::Null, &json!("0.01")));
     facilitator.is_content();
     shop.say(&["doctor"]);
+}
+
+#[test]
+fn a_key_makes_no_payment_go_further() {
+    let (shop, facilitator, server) = open();
+    let paid = keyed(&server, "k", json!({ "code": "a" }), payment("0x1"));
+    assert_eq!(paid["result"]["content"][0]["text"], "The quokka list for a.", "{paid}");
+    let all = balances(&shop);
+    facilitator.asked();
+    for (key, code) in [("k", "b"), ("k2", "a"), ("k2", "b")] {
+        let answer = keyed(&server, key, json!({ "code": code }), payment("0x1"));
+        withheld(&answer);
+        assert!(answer.to_string().contains("sign a new one"), "{answer}");
+    }
+    withheld(&call(&server, json!({ "code": "a" }), Some(payment("0x1"))));
+    // The key names the call, also after the author changed the page.
+    shop.of_mira("review.md", &METHOD.replace("list", "list of 2027"));
+    shop.say(&["index", "--words"]);
+    let again = keyed(&server, "k", json!({ "code": "a" }), payment("0x1"));
+    assert_eq!(again["result"]["_meta"]["notewell/receipt"]["amount"], "0.00", "{again}");
+    assert_eq!((facilitator.asked(), balances(&shop)), (Vec::new(), all));
+    // Another payment buys another call, whatever its key.
+    let paid = keyed(&server, "k", json!({ "code": "b" }), payment("0x2"));
+    assert_eq!(paid["result"]["_meta"]["notewell/receipt"]["amount"], "0.01", "{paid}");
+}
+
+#[test]
+fn a_payment_that_was_refunded_buys_nothing_more() {
+    let (shop, facilitator, server) = open();
+    let paid = call(&server, json!({ "code": "a" }), Some(payment("0x1")));
+    let entry = paid["result"]["_meta"]["notewell/receipt"]["id"].as_str().unwrap().to_owned();
+    facilitator.asked();
+    shop.say(&["market", "refund", &entry, "--memo", "sent back"]);
+    let again = call(&server, json!({ "code": "a" }), Some(payment("0x1")));
+    withheld(&again);
+    assert!(again.to_string().contains("was refunded; sign a new one"), "{again}");
+    assert_eq!(facilitator.asked(), [""; 0]);
+    let paid = call(&server, json!({ "code": "a" }), Some(payment("0x2")));
+    assert!(paid.to_string().contains("quokka"), "{paid}");
+}
+
+#[test]
+fn a_payment_is_good_for_a_day() {
+    if only_sqlite("the time of an entry is moved, which takes the rights of the books' owner") {
+        return;
+    }
+    let (shop, facilitator, server) = open();
+    let paid = call(&server, json!({ "code": "a" }), Some(payment("0x1")));
+    assert!(paid.to_string().contains("quokka"), "{paid}");
+    facilitator.asked();
+    let age = |hours: i64| {
+        let ms = hours * 3_600_000;
+        sql(&shop.home.data(), &format!("UPDATE entries SET at = at - {ms}"));
+    };
+    sql(&shop.home.data(), "DROP TRIGGER entries_are_fixed");
+    age(23);
+    let again = call(&server, json!({ "code": "a" }), Some(payment("0x1")));
+    assert!(again.to_string().contains("quokka"), "{again}");
+    age(2);
+    let late = call(&server, json!({ "code": "a" }), Some(payment("0x1")));
+    withheld(&late);
+    assert!(late.to_string().contains("more than a day ago; sign a new one"), "{late}");
+    assert_eq!(facilitator.asked(), [""; 0]);
 }
 
 #[test]

@@ -305,6 +305,33 @@ fn an_open_redirect() {
     }
 }
 
+/// Anybody may register an address, and nobody who is not signed in is sent there.
+#[test]
+fn a_registered_address_as_an_open_redirect() {
+    let (_home, server) = with_owner();
+    let asking = Asking::registered(&server);
+    let changes = [("response_type", "x"), ("response_mode", "fragment"), ("request_uri", "a")];
+    for change in changes {
+        let address = asking.address_with(&[change]);
+        let browser = Browser::new(&server);
+        let first = browser.get(&address);
+        let (status, location) = (first.status, &first.headers["location"]);
+        assert!(status == 303 && location.starts_with("/sign-in?next="), "{status} {location}");
+        // Whoever signs in goes on, and the client learns what was wrong.
+        let next = crate::browser::parse(location.split_once('?').unwrap().1).remove(0).1;
+        let fields = [("name", "olga"), ("password", PASSWORD), ("next", next.as_str())];
+        let second = browser.get(&browser.post("/sign-in", &fields).headers["location"]);
+        let location = &second.headers["location"];
+        assert!(location.starts_with(&format!("{REDIRECT}?error=")), "{location}");
+    }
+    let silent = asking.address_with(&[("prompt", "none")]);
+    let page = Browser::new(&server).get(&silent);
+    assert_eq!((page.status, page.headers.get("location")), (400, None), "{}", page.body);
+    assert!(page.body.contains("nobody is signed in here"), "{}", page.body);
+    let location = &Browser::signed_in(&server, "olga").get(&silent).headers["location"];
+    assert!(location.contains("error=consent_required"), "{location}");
+}
+
 #[test]
 fn redirects_that_run_code_or_read_files() {
     let (_home, server) = with_owner();

@@ -3,12 +3,13 @@
 use notewell::{
     app::market::Market,
     config::Config,
-    domain::{Money, UserName},
+    domain::{Money, UserName, user::Role},
     store::{self, Store, StoreLimits, ledger::Outside},
 };
 use serde_json::{Value, json};
 
 use crate::{
+    browser::{Asking, Browser, Tokens, people},
     sold::{Shop, ask, call, tool},
     support::{self, Server, until},
 };
@@ -185,6 +186,38 @@ fn who_cannot_pay_is_told_how() {
     let data = &short["result"]["_meta"]["notewell/payment"];
     assert_eq!((&data["price"], &data["shortfall"]), (&json!("0.75"), &json!("0.50")), "{short}");
     assert_eq!(books.balance("ann"), "0.25");
+}
+
+/// The tokens of a connected client change; its cap is for all of them.
+#[test]
+fn a_connected_client_has_one_cap() {
+    let (shop, books, _) =
+        open(REVIEW, "[market]\ndaily_cap = \"0.90\"\ndaily_cap_per_token = \"0.10\"\n");
+    people(&shop.home, &[("olga", Role::Owner), ("rita", Role::Reader)]);
+    books.credit("rita", "1.00");
+    let server = shop.serve();
+    let connect = || {
+        let mut asking = Asking::registered(&server);
+        asking.scope = "read market".to_owned();
+        let rita = Browser::signed_in(&server, "rita");
+        let answer = asking.answer(&rita, &[("decision", "allow"), ("market", "market")]);
+        let code = answer.iter().find(|(name, _)| name == "code").unwrap().1.clone();
+        let tokens = Tokens::of(&asking.redeem(&server, &code));
+        (asking, tokens)
+    };
+    let call = |token: &str, code: &str| {
+        let params = json!({ "name": "code-review", "arguments": { "code": code } });
+        ask(&server, "/mcp", Some(token), "tools/call", params)
+    };
+    let (asking, tokens) = connect();
+    assert_eq!(receipt(&call(&tokens.access, "x"))["amount"], "0.10");
+    let renewed = Tokens::of(&asking.refresh(&server, &tokens.refresh));
+    for token in [&tokens.access, &renewed.access] {
+        let refused = call(token, "y").to_string();
+        assert!(refused.contains("this connected client may spend 0.10 USD a day"), "{refused}");
+    }
+    assert_eq!(receipt(&call(&connect().1.access, "y"))["amount"], "0.10", "another client");
+    assert_eq!(books.balance("rita"), "0.80");
 }
 
 /// A client of the newest revision that opens addresses for its person.

@@ -218,6 +218,25 @@ fn twins_under_way_are_charged_once() {
     });
 }
 
+/// A key at the same moment with other arguments: each call that was let in pays.
+#[test]
+fn one_key_under_way_twice_is_charged_for_each_call() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let process = ledger.enlist().unwrap();
+        top_up(ledger, ANN, 50_000, "a");
+        let with = |arguments| {
+            let identity = CallIdentity { call: [1; 32], arguments: [arguments; 32] };
+            held(ledger, &process, &NewHold { identity, ..hold(1) })
+        };
+        let holds = [with(1), with(2), with(2)];
+        let captured = holds.map(|hold| ledger.capture(hold, Money(8_000), 1).unwrap());
+        assert_eq!(captured.map(|captured| captured.charged), [PRICE, PRICE, Money::ZERO]);
+        assert_eq!(balance(store, Account::User(ANN)), Money(30_000));
+        proved(store);
+    });
+}
+
 #[test]
 fn after_a_refund_the_same_call_is_charged_again() {
     every_store(|store, _| {

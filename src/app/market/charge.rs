@@ -24,7 +24,7 @@ const DAY_MS: i64 = 86_400_000;
 pub struct PaidCall<'a> {
     /// Who calls.
     pub caller: &'a Caller,
-    /// The token of the request.
+    /// The token of the request, or what stands [for its connection](crate::store::usage::of_connection).
     pub token: Option<i64>,
     /// The name that was called.
     pub method: &'a str,
@@ -299,11 +299,13 @@ impl Market {
                 call.method
             ))),
             Admission::Short(balance) => Err(self.short(call, balance)),
-            Admission::UserCap(spent) => {
-                Err(self.capped(call, spent, settings.daily_cap, "you may"))
-            }
+            Admission::UserCap(spent) => Err(self.capped(call, spent, settings.daily_cap, "you may")),
             Admission::TokenCap(spent) => {
-                Err(self.capped(call, spent, settings.daily_cap_per_token, "this token may"))
+                let who = match call.token {
+                    Some(token) if token < 0 => "this connected client may",
+                    _ => "this token may",
+                };
+                Err(self.capped(call, spent, settings.daily_cap_per_token, who))
             }
         }
     }

@@ -33,6 +33,22 @@ pub(super) fn identify(
     Ok(CallIdentity { call, arguments: hash(&["arguments", &page, &written]) })
 }
 
+impl CallIdentity {
+    /// What a payment that came with the call is for: this call with these arguments. Nobody keeps
+    /// the arguments of a key that has no account.
+    pub(super) fn paid(&self, key: Option<&str>) -> [u8; 32] {
+        match key {
+            None => self.call,
+            Some(_) => {
+                let mut hasher = Sha256::new();
+                hasher.update(self.call);
+                hasher.update(self.arguments);
+                hasher.finalize().into()
+            }
+        }
+    }
+}
+
 /// The arguments as JSON with sorted names: two orders of the same arguments are the same call.
 fn canonical(arguments: &Map<String, Value>) -> String {
     fn sorted(value: &Value) -> Value {
@@ -92,6 +108,7 @@ mod tests {
         let other = id(1, "v", json!({ "a": "お茶" }), Some("k"));
         assert_eq!(first.call, other.call);
         assert_ne!(first.arguments, other.arguments);
+        assert_ne!(first.paid(Some("k")), other.paid(Some("k")), "a payment is for its arguments");
         assert!(identify(Pid(1), "v", &Map::new(), Some("")).is_err());
         assert!(identify(Pid(1), "v", &Map::new(), Some(&"k".repeat(256))).is_err());
     }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Market, PaidCall, Receipt, Shared, payments, providers::Provider};
 use crate::{
-    domain::{Code, Error, Money, Result},
+    domain::{Code, Error, Money, Result, Timestamp},
     store::{
         ledger::{Account, CallIdentity, EntryId, EntryKind, NewEntry, Outside},
         payments::{Booked, NewPayment, Payment, PaymentState},
@@ -51,15 +51,17 @@ impl Market {
         let price = call.price.amount();
         let reference = reference(payload);
         let payments = &self.shared.payments;
+        let paid_for = identity.paid(call.key);
         let known = payments.find(Outside::X402, &reference)?;
-        match known.as_ref().map(|payment| (payment.state, payment.call == Some(identity.call))) {
+        match known.as_ref().map(|payment| (payment.state, payment.call == Some(paid_for))) {
             Some((_, false)) => {
                 return Err(Error::payment(
-                    "the x402 payment was made for another call; sign a new one",
+                    "the x402 payment was made for another call or other arguments; sign a new one",
                 ));
             }
             Some((PaymentState::Booked, true)) => {
-                return Ok(Verified::Repeat(known.and_then(|payment| payment.entry)));
+                let entry = known.and_then(|payment| payment.entry);
+                return self.repeated(entry).map(Verified::Repeat);
             }
             Some((PaymentState::Settling, true)) => {
                 return Err(Error::conflict(
@@ -77,7 +79,7 @@ impl Market {
             user: record.user,
             amount: price,
             currency: self.currency().to_owned(),
-            call: Some(identity.call),
+            call: Some(paid_for),
         })?;
         Ok(Verified::Payment(Box::new(Prepaid {
             shared: self.shared.clone(),
@@ -87,6 +89,20 @@ impl Market {
             call: record,
             started,
         })))
+    }
+
+    /// The entry of a payment that is used again: for a day, and unless it was given back.
+    fn repeated(&self, entry: Option<EntryId>) -> Result<Option<EntryId>> {
+        let booked = match entry {
+            Some(entry) => self.shared.ledger.entry(entry)?,
+            None => None,
+        };
+        let why = match booked {
+            Some(booked) if booked.ended_by.is_some() => "was refunded",
+            Some(booked) if booked.at >= Timestamp::now().plus_days(-1) => return Ok(entry),
+            _ => "paid for this call more than a day ago",
+        };
+        Err(Error::payment(format!("the x402 payment {why}; sign a new one")))
     }
 }
 

@@ -110,9 +110,9 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     let limit = match is_file {
         true => {
             let bytes = usize::try_from(app.config.hosted.file_bytes).unwrap_or(usize::MAX);
-            (bytes, "hosted.file_bytes")
+            (bytes, "`hosted.file_bytes`")
         }
-        false => (MAX_BODY, "the body of a WebDAV request"),
+        false => (MAX_BODY, "a WebDAV request without a file"),
     };
     // Whole before anything is written: a connection that breaks changes nothing.
     let read = match read_body(&site, &link, body, limit).await {

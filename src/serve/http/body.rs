@@ -11,9 +11,10 @@ use axum::{
 use bytes::BytesMut;
 use http_body_util::BodyExt;
 
+pub use super::gate::Share;
 use super::{
     Site,
-    gate::{Resource, Share, Visitor},
+    gate::{Resource, Visitor},
     hold, refuse,
 };
 use crate::{
@@ -23,6 +24,9 @@ use crate::{
 
 /// A body up to this size is parsed where it was read; a larger one on the blocking pool.
 pub const SMALL: usize = 32 << 10;
+
+/// The setting that limits bodies, as errors name it.
+pub const BODY_BYTES: &str = "`limits.body_bytes`";
 
 /// Bytes in a second that a slow line carries.
 const SLOW_LINE: u64 = 64 << 10;
@@ -36,11 +40,11 @@ pub struct Read {
 /// Reads a whole body. The error is the answer to send.
 pub async fn read(site: &Site, visitor: &Visitor, body: Body) -> Result<Read, Response> {
     let most = site.hub.app.config.limits.body_bytes;
-    read_up_to(site, visitor, body, (most, "limits.body_bytes")).await
+    read_up_to(site, visitor, body, (most, BODY_BYTES)).await
 }
 
-/// Reads a whole body of at most so many bytes; the limit comes with the name of its setting. The
-/// error is the answer to send.
+/// Reads a whole body of at most so many bytes; the limit comes with the name that errors give it.
+/// The error is the answer to send.
 pub async fn read_up_to(
     site: &Site,
     visitor: &Visitor,
@@ -70,13 +74,13 @@ async fn collect(
     site: &Site,
     visitor: &Visitor,
     mut body: Body,
-    (most, setting): (usize, &str),
+    (most, name): (usize, &str),
 ) -> Result<Read, Response> {
     let too_large = || {
         refuse(
             StatusCode::PAYLOAD_TOO_LARGE,
             &Error::limit(format!(
-                "the request has more than `{setting}` ({most}) bytes; send less at once"
+                "the request has more than the {most} bytes of {name}; send less at once"
             )),
         )
     };

@@ -2,7 +2,7 @@
 //! (Host, Origin), gets its caller, and is checked against that caller's limits, before it is routed.
 
 pub(super) mod auth;
-mod body;
+pub(super) mod body;
 mod connections;
 pub(super) mod cookie;
 mod front;
@@ -32,7 +32,7 @@ use std::{
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Request, State},
     http::StatusCode,
     middleware::{self, Next},
@@ -50,6 +50,9 @@ use crate::{
     domain::{Caller, Error},
     telemetry::metric,
 };
+
+/// The longest form that needs no sign-in.
+const MAX_ENTRANCE_BYTES: usize = 64 << 10;
 
 /// What every HTTP handler shares.
 #[derive(Clone)]
@@ -115,9 +118,20 @@ impl Site {
     }
 }
 
-/// Reads the body of a posted form within the limits of its caller. The error is the answer.
-pub(super) async fn read_form(site: &Site, link: &Link, body: Body) -> Result<Bytes, Response> {
-    body::read(site, &gate::Visitor::of(link), body).await.map(|read| read.bytes)
+/// Reads the body of a posted form within the limits of its caller. One that needs no sign-in has a
+/// few short fields. The error is the answer.
+pub(super) async fn read_form(
+    site: &Site,
+    link: &Link,
+    body: Body,
+    is_entrance: bool,
+) -> Result<body::Read, Response> {
+    let body_bytes = site.hub.app.config.limits.body_bytes;
+    let most = match is_entrance && body_bytes > MAX_ENTRANCE_BYTES {
+        true => (MAX_ENTRANCE_BYTES, "a form that needs no sign-in"),
+        false => (body_bytes, body::BODY_BYTES),
+    };
+    body::read_up_to(site, &gate::Visitor::of(link), body, most).await
 }
 
 /// The limits of the gate: a file of a hosted vault fits, whatever they say.
@@ -128,8 +142,8 @@ fn gate_limits(config: &Config) -> Limits {
     limits
 }
 
-/// Reads a body of at most so many bytes, a limit with the name of its setting. The error is the
-/// answer.
+/// Reads a body of at most so many bytes, a limit with the name that errors give it. The error is
+/// the answer.
 pub(super) async fn read_body(
     site: &Site,
     link: &Link,

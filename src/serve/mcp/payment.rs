@@ -19,6 +19,7 @@ use super::link::{Identity, Link};
 use crate::{
     app::App,
     domain::{Error, Money, Result, Timestamp},
+    store::usage,
     tools::{ListedPrice, Payment, ShownPrices},
 };
 
@@ -63,7 +64,9 @@ impl Purse {
         let x402 = context.meta.0.0.get(X402).filter(|payment| !payment.is_null()).cloned();
         let token = match link.identity {
             Identity::Token(token) => Some(token),
-            _ => None,
+            // Its tokens change every hour; the cap is for all of them together.
+            Identity::Connection(connection) => Some(usage::of_connection(connection)),
+            Identity::User(_) | Identity::Address(_) | Identity::Process => None,
         };
         let request = context.id.to_string().chars().take(64).collect();
         Ok(Self { token, request, key, x402 })

@@ -1,7 +1,7 @@
 //! Forms that change something. Only our own pages may post them.
 
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header},
     response::Response,
@@ -10,14 +10,26 @@ use axum::{
 use super::{Visit, errors};
 use crate::{
     domain::{Error, Result},
-    serve::http::{Site, cookie, origin, read_form},
+    serve::{
+        http::{
+            Site,
+            body::{Read, SMALL, Share},
+            cookie, origin, read_form,
+        },
+        mcp::Link,
+    },
 };
+
+/// The most fields of a form. Ours have a dozen, each a box, a list or a text.
+const MAX_FIELDS: usize = 2_000;
 
 /// A posted form and the request that carried it.
 pub struct Form {
     /// The request.
     pub visit: Visit,
     fields: Vec<(String, String)>,
+    /// The memory that the fields take.
+    _share: Share,
 }
 
 impl Form {
@@ -75,9 +87,31 @@ impl FromRequest<Site> for Form {
             let error = Error::invalid_request("this address takes a form; open its page first");
             return Err(errors::page(&visit, error));
         }
-        let bytes = read_form(site, &visit.link, body).await?;
-        let fields = url::form_urlencoded::parse(&bytes).into_owned().collect();
-        Ok(Self { visit, fields })
+        // Whoever knocks at the way in has no link yet.
+        let is_entrance = parts.extensions.get::<Link>().is_none();
+        let Read { bytes, share } = read_form(site, &visit.link, body, is_entrance).await?;
+        match fields(bytes).await {
+            Ok(fields) => Ok(Self { visit, fields, _share: share }),
+            Err(error) => Err(errors::page(&visit, error)),
+        }
+    }
+}
+
+/// The fields of a form, counted before any of them is built.
+async fn fields(bytes: Bytes) -> Result<Vec<(String, String)>> {
+    let is_small = bytes.len() <= SMALL;
+    let count = memchr::memchr_iter(b'&', &bytes).count() + 1;
+    if count > MAX_FIELDS {
+        return Err(Error::invalid_request(format!(
+            "the form has {count} fields, and a form has at most {MAX_FIELDS}; nothing was changed"
+        )));
+    }
+    let parse = move || url::form_urlencoded::parse(&bytes).into_owned().collect();
+    match is_small {
+        true => Ok(parse()),
+        false => tokio::task::spawn_blocking(parse)
+            .await
+            .map_err(|error| Error::internal("the form could not be read").with_source(error)),
     }
 }
 

@@ -10,7 +10,11 @@ use axum::{
 use super::{Visit, errors, form};
 use crate::{
     domain::{Error, Result},
-    serve::http::{Site, read_form},
+    serve::http::{
+        Site,
+        body::{Read, Share},
+        read_form,
+    },
 };
 
 /// Parts of a form that are read.
@@ -22,6 +26,8 @@ pub struct Upload {
     pub visit: Visit,
     /// The files, in the order of the form.
     pub files: Vec<File>,
+    /// The memory that the files take.
+    _share: Share,
 }
 
 /// An uploaded file.
@@ -47,9 +53,9 @@ impl FromRequest<Site> for Upload {
             Ok(boundary) => boundary,
             Err(error) => return Err(errors::page(&visit, error)),
         };
-        let bytes = read_form(site, &visit.link, body).await?;
+        let Read { bytes, share } = read_form(site, &visit.link, body, false).await?;
         match files(&bytes, &boundary) {
-            Ok(files) => Ok(Self { visit, files }),
+            Ok(files) => Ok(Self { visit, files, _share: share }),
             Err(error) => Err(errors::page(&visit, error)),
         }
     }

@@ -51,11 +51,12 @@ impl FromRequestParts<Site> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Infallible> {
         let State(site) = State::<Site>::from_request_parts(parts, site).await?;
-        let link = parts.extensions.get::<Link>().cloned();
-        // Every route of pages is behind the layer that attaches a link.
-        let link = link.unwrap_or_else(|| site.stranger());
         let base = origin::base(&site, &parts.headers);
         let from = origin::address(&site, &parts.headers, &parts.extensions);
+        let link = parts.extensions.get::<Link>().cloned();
+        // The way in has no caller yet. Strangers are counted by their addresses, each alone.
+        let link =
+            link.unwrap_or_else(|| Link { identity: Identity::Address(from), ..site.stranger() });
         let query = parts.uri.query().unwrap_or_default().as_bytes();
         Ok(Self {
             site,

@@ -136,11 +136,21 @@ fn check<'a>(
     let asked = match request::check(visit, fetched, pairs, signed_in.is_some()) {
         Ok(asked) => asked,
         Err(Refusal::Shown(error)) => return Err(Err(error)),
-        Err(Refusal::Returned(address)) => return Err(Ok(Reply::see(&address))),
-        Err(Refusal::SignInFirst) => return sign_in(),
+        // Anybody may register an address: nobody is sent there before they signed in (RFC 9700,
+        // 4.11.2).
+        Err(Refusal::Returned(address)) if signed_in.is_some() => {
+            return Err(Ok(Reply::see(&address)));
+        }
+        Err(Refusal::Returned(_) | Refusal::SignInFirst) => return sign_in(),
     };
     match signed_in {
         Some(signed_in) => Ok((asked, signed_in)),
+        None if asked.is_silent && !asked.client.is_pinned => {
+            Err(Err(Error::invalid_request(format!(
+                "`{}` asks for an answer without a page, and nobody is signed in here; sign in, then connect the client again",
+                request::short(&asked.client.name)
+            ))))
+        }
         None if asked.is_silent => {
             let address = asked.answer_to.error("login_required", "the user is not signed in");
             Err(Ok(Reply::see(&address)))

@@ -12,7 +12,7 @@ use super::Site;
 use crate::{
     domain::Error,
     serve::{
-        http::{body, gate::Visitor, refuse},
+        http::{body, gate::Visitor},
         mcp::Identity,
     },
 };
@@ -95,12 +95,6 @@ pub async fn read(
     body: Body,
 ) -> Result<axum::body::Bytes, Box<Response>> {
     let visitor = Visitor { identity: Identity::Address(from), owner: false };
-    let read = body::read(site, &visitor, body).await.map_err(Box::new)?;
-    match read.bytes.len() <= MAX_BYTES {
-        true => Ok(read.bytes),
-        false => Err(Box::new(refuse(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &Error::limit(format!("the request has more than {MAX_BYTES} bytes; send less")),
-        ))),
-    }
+    let most = (MAX_BYTES, "a request to this address");
+    body::read_up_to(site, &visitor, body, most).await.map(|read| read.bytes).map_err(Box::new)
 }

@@ -96,7 +96,9 @@ pub(super) fn capture(
         )));
     };
     let now = Timestamp::now();
-    let charged_before = twin(tx, held.user, &held.identity.call, now.plus_days(-1))?;
+    // A call with other arguments that took the same key meanwhile pays for itself alone.
+    let charged_before = twin(tx, held.user, &held.identity.call, now.plus_days(-1))?
+        .filter(|twin| twin.arguments == held.identity.arguments);
     let (outcome, charged, entry) = match (charged_before, held.entry) {
         (Some(twin), _) => {
             give_back(tx, &held, now)?;

@@ -1,0 +1,93 @@
+//! Forms that anybody can post, sent as no page of ours sends them.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use notewell::domain::user::Role;
+
+use crate::{
+    attacks::attack,
+    browser::{Browser, PASSWORD, people, query, serve_with, with_owner},
+    support::{Home, PATIENCE, Server, until},
+};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Sends a form that promises so many bytes, and of them only these.
+fn begin(server: &Server, path: &str, from: &str, promised: usize, sent: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {}\r\nSec-Fetch-Site: same-origin\r\nX-Forwarded-For: {from}\r\n\
+         Content-Type: {FORM}\r\nContent-Length: {promised}\r\nConnection: close\r\n\r\n{sent}",
+        server.address
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn a_form_that_needs_no_sign_in_is_short() {
+    let (_home, server) = with_owner();
+    for path in ["/authorize", "/sign-in", "/sign-out", "/setup", "/token", "/revoke"] {
+        let answer = answer(begin(&server, path, "203.0.113.1", 1 << 20, ""));
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
+        assert!(answer.contains("more than the 65536 bytes"), "{path}: {answer}");
+    }
+    // A person who is signed in saves texts of any length.
+    let olga = Browser::signed_in(&server, "olga");
+    let text = format!("# Long\n\n{}", "слово ".repeat(20_000));
+    let saved = olga.post("/new", &[("path", "long.md"), ("text", &text)]);
+    assert_eq!(saved.status, 303, "{}", saved.body);
+}
+
+#[test]
+fn fields_are_counted_before_they_are_built() {
+    let (_home, server) = with_owner();
+    let olga = Browser::signed_in(&server, "olga");
+    let post = |path: &str, body: &str| {
+        let headers = [("Content-Type", FORM), ("Sec-Fetch-Site", "same-origin")];
+        olga.send("POST", path, &headers, body)
+    };
+    let many = "a&".repeat((8 << 20) - 1024);
+    let refused = attack("a form of many fields", &server, || {
+        let headers = [("Content-Type", FORM), ("Sec-Fetch-Site", "same-origin")];
+        server.send("POST", "/theme", &headers, many.as_bytes())
+    });
+    for answer in [refused, post("/theme", &many), post("/sign-in", &"a&".repeat(3_000))] {
+        assert_eq!(answer.status, 400, "{}", answer.body);
+        assert!(answer.body.contains("at most 2000"), "{}", answer.body);
+        assert!(answer.headers["content-type"].starts_with("text/html"), "{:?}", answer.headers);
+    }
+    let entry = query(&[("name", "olga"), ("password", PASSWORD)]);
+    assert_eq!(post("/sign-in", &format!("{}{entry}", "a&".repeat(1_998))).status, 303);
+}
+
+#[test]
+fn a_stranger_fills_only_their_own_share() {
+    let home = Home::new();
+    people(&home, &[("olga", Role::Owner)]);
+    let server = serve_with(
+        &home,
+        "[server]\ntrusted_proxies = [\"127.0.0.1\"]\n\
+         [limits]\nbody_bytes = 4096\nbuffer_bytes = 8192\n[hosted]\nfile_bytes = 4096\n",
+    );
+    let (stranger, other) = ("203.0.113.1", "203.0.113.2");
+    let _open = begin(&server, "/sign-in", stranger, 4_096, &"x".repeat(4_090));
+    let small = "next=%2Fa%2Flonger%2Fone";
+    let leave = |from| answer(begin(&server, "/sign-out", from, small.len(), small));
+    until("half of the memory is the stranger's", || leave(stranger).starts_with("HTTP/1.1 503 "));
+    assert!(leave(other).starts_with("HTTP/1.1 303 "), "{}", leave(other));
+    let entry = query(&[("name", "olga"), ("password", PASSWORD)]);
+    let entered = answer(begin(&server, "/sign-in", other, entry.len(), &entry));
+    assert!(entered.contains("set-cookie: nw="), "{entered}");
+    assert!(leave(stranger).starts_with("HTTP/1.1 503 "));
+}
