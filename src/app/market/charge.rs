@@ -299,7 +299,9 @@ impl Market {
                 call.method
             ))),
             Admission::Short(balance) => Err(self.short(call, balance)),
-            Admission::UserCap(spent) => Err(self.capped(call, spent, settings.daily_cap, "you may")),
+            Admission::UserCap(spent) => {
+                Err(self.capped(call, spent, settings.daily_cap, "you may"))
+            }
             Admission::TokenCap(spent) => {
                 let who = match call.token {
                     Some(token) if token < 0 => "this connected client may",
