@@ -1,9 +1,11 @@
 //! What is known of the pages of each vault: where they are, what they were when last read, and
 //! what their frontmatter says. The texts themselves, behind [`Texts`](super::Texts), are the truth.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, Pid, Result, Timestamp, Visible};
+use crate::domain::{Error, Page, Pid, Result, Timestamp, Visible};
 
 use super::items::Synced;
 
@@ -201,6 +203,20 @@ impl NewPage {
     }
 }
 
+/// The vaults that changes put pages into.
+pub(super) fn vaults_of(changes: &[PageChange]) -> BTreeSet<&str> {
+    let put = changes.iter().filter_map(|change| match change {
+        PageChange::Put { page, .. } => Some(page.vault.as_str()),
+        _ => None,
+    });
+    put.collect()
+}
+
+/// The refusal of a vault that was removed meanwhile.
+pub(super) fn removed_vault(vault: &str) -> Error {
+    Error::not_found(format!("the vault `{vault}` is not in the library any more"))
+}
+
 /// Keeps the vaults and what is known of their pages.
 pub trait Pages: Send + Sync {
     /// Every vault, by name.
@@ -260,6 +276,7 @@ pub trait Pages: Send + Sync {
     }
 
     /// Applies changes and logs them, in one transaction. Order matters: a move frees its old path.
+    /// A page of a vault that is not registered is refused, and then nothing changes.
     fn apply(&self, changes: &[PageChange]) -> Result<Synced>;
 
     /// What a walk left out: replaces what was recorded for that vault, or, with `looked_at`, for

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use notewell::{
     domain::{
-        Bookmark, Card, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
+        Bookmark, Card, Code, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
         card::{CardChange, NewCard},
         prompt::{Draft, Patch},
         user::Extent,
@@ -181,6 +181,13 @@ fn pages_come_change_move_and_go() {
         assert_eq!(store.items.count(Some(Kind::Page)).unwrap(), 0);
     });
 }
+        // Who still looked at it meanwhile brings nothing back.
+        let head = store.items.head().unwrap();
+        for pid in [None, Some(all[1])] {
+            let put = PageChange::Put { pid, page: page("суп.md", "text", 2) };
+            assert_eq!(pages.apply(&[put]).unwrap_err().code, Code::NotFound);
+        }
+        assert_eq!((pages.count_of("v").unwrap(), store.items.head().unwrap()), (0, head));
 
 #[test]
 fn a_vault_decides_who_its_authors_are() {

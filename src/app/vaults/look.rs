@@ -171,9 +171,13 @@ impl Sources {
     /// What of the folder is this vault's: all but the vaults inside it, which own their notes.
     fn scope(&self, row: &VaultRow) -> Result<Scope> {
         let vaults = self.store.pages.vaults()?;
-        if let Some(now) =
-            vaults.iter().find(|now| now.name == row.name && now.location != row.location)
-        {
+        let Some(now) = vaults.iter().find(|now| now.name == row.name) else {
+            return Err(Error::not_found(format!(
+                "the vault `{}` is not in the library any more",
+                row.name
+            )));
+        };
+        if now.location != row.location {
             return Err(Error::conflict(format!(
                 "the vault `{}` is read from `{}` now, which this process follows in a moment",
                 row.name, now.location

@@ -13,7 +13,8 @@ use crate::{
     store::{
         items::Synced,
         pages::{
-            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow,
+            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem,
+            VaultRow, removed_vault, vaults_of,
         },
     },
 };
@@ -315,6 +316,7 @@ fn skipped_file(row: &Row) -> Result<Skipped, Fault> {
 
 /// Applies changes in a transaction.
 pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<Synced, Fault> {
+    check_vaults(tx, changes)?;
     let mut synced = Synced::default();
     for change in changes {
         match change {
@@ -347,6 +349,16 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
 
 fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
     let key = page.key();
+/// Refuses pages of vaults that are not registered.
+fn check_vaults(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<(), Fault> {
+    for vault in vaults_of(changes) {
+        if tx.query_opt("SELECT 1 FROM vaults WHERE name = $1", &[&vault])?.is_none() {
+            return Err(removed_vault(vault).into());
+        }
+    }
+    Ok(())
+}
+
     let stamp = page.stamp();
     // The other half of a move: the same content went a moment, or a session, ago.
     if lookup(tx, Kind::Page, &key)?.is_none()

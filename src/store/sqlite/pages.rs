@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params, types::Type};
 
 use super::{
     Sqlite,
+    hosted::Stop,
     items::{bury, log, lookup, put, rename, returning},
 };
 use crate::{
@@ -11,7 +12,8 @@ use crate::{
     store::{
         items::Synced,
         pages::{
-            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow,
+            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem,
+            VaultRow, removed_vault, vaults_of,
         },
     },
 };
@@ -214,7 +216,7 @@ impl Pages for Sqlite {
         if changes.is_empty() {
             return Ok(Synced::default());
         }
-        self.write(|tx| apply(tx, changes))
+        self.refusable(|tx| apply(tx, changes))
     }
 
     fn set_skipped(
@@ -265,7 +267,8 @@ impl Pages for Sqlite {
 }
 
 /// Applies changes and logs them, in a transaction that may do more.
-pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> rusqlite::Result<Synced> {
+pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<Synced, Stop> {
+    check_vaults(tx, changes)?;
     let mut synced = Synced::default();
     for change in changes {
         match change {
@@ -295,6 +298,17 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> rusqlite::R
 }
 
 const SKIPPED: &str = "vault, path, kind, reason";
+
+/// Refuses pages of vaults that are not registered.
+fn check_vaults(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<(), Stop> {
+    let mut query = tx.prepare_cached("SELECT 1 FROM vaults WHERE name = ?1")?;
+    for vault in vaults_of(changes) {
+        if !query.exists([vault])? {
+            return Err(removed_vault(vault).into());
+        }
+    }
+    Ok(())
+}
 
 fn skipped_file(row: &Row<'_>) -> rusqlite::Result<Skipped> {
     Ok(Skipped { vault: row.get(0)?, path: row.get(1)?, kind: row.get(2)?, reason: row.get(3)? })
