@@ -134,6 +134,9 @@ impl App {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
             self.tell_news(&mut news);
+            if due {
+                self.renew_followed(&mut followed);
+            }
             std::thread::park_timeout(LOOK);
         }
     }

@@ -192,7 +192,10 @@ impl Source for Sources {
     }
 
     fn settle(&self, deadline: Instant) -> usize {
-        self.vault_reads.wait(deadline)
+        let unread = self.vault_reads.wait(deadline);
+        // One that somebody added a moment ago may not be followed yet.
+        let vaults = self.store.pages.vaults().unwrap_or_default();
+        unread + vaults.iter().filter(|vault| vault.is_unread()).count()
     }
 
     fn all(&self) -> Result<Vec<Pid>> {

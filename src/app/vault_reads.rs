@@ -40,6 +40,13 @@ impl VaultReads {
         if open.vaults == 0 {
             self.finished.notify_all();
         }
+    /// Adds vaults that were never read.
+    pub fn add(&self, vaults: usize) {
+        let mut open = self.lock();
+        open.vaults += vaults;
+        open.first = true;
+    }
+
     }
 
     /// Records whether changes of a vault wait to be read.
