@@ -75,7 +75,13 @@ impl Sources {
         let (synced, skipped) = self.settle(look, progress)?;
         pages.set_skipped(&row.name, None, &skipped)?;
         pages.set_problem(&row.name, None)?;
-        pages.mark_seen(&row.name, Timestamp::now())?;
+        match pages.mark_seen(&row.name, Timestamp::now()) {
+            // Everything was read; that it was is worth less than the answer that waits for it.
+            Err(error) if row.seen.is_some() => {
+                tracing::warn!(vault = row.name, ?error, "could not record the look");
+            }
+            marked => marked?,
+        }
         Ok(synced)
     }
 
