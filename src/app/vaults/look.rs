@@ -128,7 +128,15 @@ impl Sources {
             return;
         }
         let Ok(Some(_turn)) = self.store.revisions.try_turn() else { return };
-        for path in abandoned {
+        // A change that waits to be settled needs what it set aside.
+        let Ok(pending) = self.store.revisions.pending() else { return };
+        let prefixes: Vec<String> =
+            pending.iter().map(|begun| vault::staging_prefix(begun.id.0)).collect();
+        let is_needed = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            prefixes.iter().any(|prefix| name.starts_with(prefix))
+        };
+        for path in abandoned.filter(|path| !is_needed(path)) {
             if let Err(error) = std::fs::remove_file(path) {
                 tracing::warn!(%error, "a file that a killed writer left cannot be removed");
             }
