@@ -164,9 +164,9 @@ pub enum PageChange {
     /// Same content, other size or modification time: remembered, not logged.
     #[allow(missing_docs, reason = "described above")]
     Touched { pid: Pid, size: u64, mtime_ns: i64 },
-    /// It is not there any more.
+    /// It is not at its path any more. A page that another process moved meanwhile stays.
     #[allow(missing_docs, reason = "described above")]
-    Gone { pid: Pid },
+    Gone { pid: Pid, path: String },
     /// It could not be read for a while and can again: logged, so that the index reads it.
     #[allow(missing_docs, reason = "described above")]
     Readable { pid: Pid },

@@ -159,18 +159,21 @@ impl App {
                     let page = Box::new(page);
                     changes.push(PageChange::Put { pid: revision.pid, page });
                 }
-                None => changes.extend(revision.pid.map(|pid| PageChange::Gone { pid })),
+                None => changes.extend(revision.pid.map(|pid| {
+                    let path = path.as_str().to_owned();
+                    PageChange::Gone { pid, path }
+                })),
             }
         }
         pages.apply(&changes)?;
-        for revision in revisions.iter_mut().filter(|revision| revision.pid.is_none()) {
-            let (vault, path) = split_key(revision.key_after())?;
-            revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
         for (vault, path) in overwritten {
             if let Err(error) = self.sources.sync_paths(&vault, &[path]) {
                 tracing::warn!(vault = vault.name, ?error, "a note waits to be read again");
             }
         }
+        for revision in revisions.iter_mut().filter(|revision| revision.pid.is_none()) {
+            let (vault, path) = split_key(revision.key_after())?;
+            revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
         }
         Ok(())
     }

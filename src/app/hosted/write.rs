@@ -85,6 +85,7 @@ impl App {
                 revision.pid = known.map(|row| row.pid);
             }
             looked_at.extend([from.as_str().to_owned(), to.as_str().to_owned()]);
+            let gone = |pid| PageChange::Gone { pid, path: from.as_str().to_owned() };
             let after = revision.after.as_ref().filter(|_| files::is_page(to.as_str()));
             let read = after.map(|bytes| {
                 let mtime_ns = mtimes.get(to.as_str()).copied().unwrap_or_default();
@@ -97,7 +98,7 @@ impl App {
                     pages.push(PageChange::Put { pid: revision.pid, page: Box::new(page) });
                 }
                 Some(Err(reason)) => {
-                    pages.extend(revision.pid.map(|pid| PageChange::Gone { pid }));
+                    pages.extend(revision.pid.map(gone));
                     skipped.push(Skipped {
                         vault: vault.name.clone(),
                         path: to.as_str().to_owned(),
@@ -105,7 +106,7 @@ impl App {
                         reason: reason.to_string(),
                     });
                 }
-                None => pages.extend(revision.pid.map(|pid| PageChange::Gone { pid })),
+                None => pages.extend(revision.pid.map(gone)),
             }
         }
         let limits = self.hosted_limits();

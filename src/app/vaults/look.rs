@@ -11,7 +11,7 @@ use std::{
 use super::files;
 use crate::{
     app::Sources,
-    domain::{Error, Progress, Result, Silent, Timestamp, VaultPath},
+    domain::{Error, Pid, Progress, Result, Silent, Timestamp, VaultPath},
     store::{
         items::Synced,
         pages::{NewPage, PageChange, PageRow, Skipped, VaultProblem, VaultRow},
@@ -58,9 +58,11 @@ impl Sources {
         progress: &dyn Progress,
     ) -> Result<Synced> {
         let pages = &self.store.pages;
+        // Before the walk: what another process makes and records meanwhile may be in a folder that
+        // was passed, and is not gone.
+        let known = pages.of_vault(&row.name)?;
         let walk = self.list(row, &self.scope(row)?)?;
         self.remove_abandoned(&walk.unfinished);
-        let known = pages.of_vault(&row.name)?;
         let hidden = walk.skipped.iter().any(|skipped| skipped.reason.is_unreadable());
         // A hosted vault cannot be away: what it does not list is gone.
         let accept_empty = accept_empty || row.is_hosted();
@@ -103,7 +105,6 @@ impl Sources {
     fn sync_group(&self, row: &VaultRow, paths: Vec<&PathBuf>) -> Result<Synced> {
         let pages = &self.store.pages;
         let only = paths.iter().map(|path| (*path).clone()).collect();
-        let walk = self.list(row, &Scope { only: Some(only), ..self.scope(row)? })?;
         let mut named = Vec::new();
         let mut known = Vec::new();
         for path in paths {
@@ -113,6 +114,8 @@ impl Sources {
             };
             known.extend(pages.find(&row.name, path.as_str())?);
         }
+        // After what is known, as for a whole vault.
+        let walk = self.list(row, &Scope { only: Some(only), ..self.scope(row)? })?;
         let were_unreadable = self.were_unreadable(&row.name)?;
         let look = Look { row, known, walk, were_unreadable, is_back: false };
         let (synced, skipped) = self.settle(look, &Silent)?;
@@ -270,6 +273,8 @@ impl Sources {
             .iter()
             .map(|file| seen(file, fresh.get(file.path.as_str()).map(|page| page.hash)))
             .collect();
+        let paths: HashMap<Pid, &str> =
+            look.known.iter().map(|page| (page.pid, page.path.as_str())).collect();
         for fate in identity::decide(&known_pages(&look.known), &seen) {
             match fate {
                 Fate::Same { pid, seen, touched } => {
@@ -295,7 +300,10 @@ impl Sources {
                         changes.push(PageChange::Readable { pid });
                     }
                 }
-                Fate::Gone { pid } => changes.push(PageChange::Gone { pid }),
+                Fate::Gone { pid } => {
+                    let path = paths.get(&pid).copied().unwrap_or_default().to_owned();
+                    changes.push(PageChange::Gone { pid, path });
+                }
                 Fate::Changed { pid, seen } | Fate::Moved { pid, seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
                     changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
@@ -419,3 +427,6 @@ fn is_absent(file: &Path) -> bool {
     let error = file.symlink_metadata().err();
     error.is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
+
+#[cfg(test)]
+mod tests;

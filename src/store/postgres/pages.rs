@@ -334,9 +334,11 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
                     &[&pid.0, &(*size as i64), mtime_ns],
                 )?;
             }
-            PageChange::Gone { pid } => {
-                remove(tx, *pid)?;
-                synced.gone += 1;
+            PageChange::Gone { pid, path } => {
+                if !is_elsewhere(tx, *pid, path)? {
+                    remove(tx, *pid)?;
+                    synced.gone += 1;
+                }
             }
             PageChange::Readable { pid } => {
                 log(tx, *pid)?;
@@ -347,8 +349,6 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
     Ok(synced)
 }
 
-fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
-    let key = page.key();
 /// Refuses pages of vaults that are not registered.
 fn check_vaults(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<(), Fault> {
     for vault in vaults_of(changes) {
@@ -359,6 +359,8 @@ fn check_vaults(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<(), 
     Ok(())
 }
 
+fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
+    let key = page.key();
     let stamp = page.stamp();
     // The other half of a move: the same content went a moment, or a session, ago.
     if lookup(tx, Kind::Page, &key)?.is_none()
@@ -407,6 +409,12 @@ fn write(tx: &mut Transaction<'_>, pid: Pid, page: &NewPage) -> Result<(), Fault
         ],
     )?;
     Ok(())
+}
+
+/// Whether a page has another path by now.
+fn is_elsewhere(tx: &mut Transaction<'_>, pid: Pid, path: &str) -> Result<bool, Fault> {
+    let select = "SELECT 1 FROM pages WHERE pid = $1 AND path <> $2";
+    Ok(tx.query_opt(select, &[&pid.0, &path])?.is_some())
 }
 
 fn remove(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {

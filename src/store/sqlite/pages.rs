@@ -284,9 +284,11 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<Sync
                 tx.prepare_cached("UPDATE pages SET size = ?2, mtime_ns = ?3 WHERE pid = ?1")?
                     .execute(params![pid.0, *size as i64, mtime_ns])?;
             }
-            PageChange::Gone { pid } => {
-                remove(tx, *pid)?;
-                synced.gone += 1;
+            PageChange::Gone { pid, path } => {
+                if !is_elsewhere(tx, *pid, path)? {
+                    remove(tx, *pid)?;
+                    synced.gone += 1;
+                }
             }
             PageChange::Readable { pid } => {
                 log(tx, *pid)?;
@@ -296,8 +298,6 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<Sync
     }
     Ok(synced)
 }
-
-const SKIPPED: &str = "vault, path, kind, reason";
 
 /// Refuses pages of vaults that are not registered.
 fn check_vaults(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<(), Stop> {
@@ -309,6 +309,8 @@ fn check_vaults(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<(), Stop
     }
     Ok(())
 }
+
+const SKIPPED: &str = "vault, path, kind, reason";
 
 fn skipped_file(row: &Row<'_>) -> rusqlite::Result<Skipped> {
     Ok(Skipped { vault: row.get(0)?, path: row.get(1)?, kind: row.get(2)?, reason: row.get(3)? })
@@ -358,6 +360,12 @@ fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()>
         facts
     ])?;
     Ok(())
+}
+
+/// Whether a page has another path by now.
+fn is_elsewhere(tx: &Transaction<'_>, pid: Pid, path: &str) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM pages WHERE pid = ?1 AND path <> ?2")?
+        .exists(params![pid.0, path])
 }
 
 fn remove(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
