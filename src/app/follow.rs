@@ -13,7 +13,7 @@ use super::{
     watching::{Turn, Watching},
 };
 use crate::{
-    domain::Silent,
+    domain::{Code, Silent},
     store::{items::Synced, pages::VaultRow},
     vault::watch::{self, Change, Watch},
 };
@@ -156,6 +156,45 @@ impl App {
         }
     }
 
+    /// Follows the vaults that were added since, and lets go of those that were removed.
+    pub(super) fn renew_followed(self: &Arc<Self>, followed: &mut Vec<Followed>) {
+        let Ok(rows) = self.sources.vaults_outer_first() else { return };
+        let row_of = |name: &str| rows.iter().find(|row| row.name == name);
+        let is_there = |vault: &mut Followed| row_of(&vault.row.name).is_some();
+        let gone: Vec<Followed> = followed.extract_if(.., |vault| !is_there(vault)).collect();
+        for vault in &gone {
+            tracing::info!(vault = vault.row.name, "the vault was removed");
+            self.vault_reads.set_behind(&vault.row.name, false);
+        }
+        let is_new = |row: &&VaultRow| !followed.iter().any(|vault| vault.row.name == row.name);
+        let new: Vec<VaultRow> = rows.iter().filter(is_new).cloned().collect();
+        for vault in followed.iter() {
+            let folder = vault.row.folder();
+            let mut others = gone.iter().map(|gone| &gone.row).chain(&new);
+            // What an inner vault took or left, and what was removed and added again in between.
+            let is_other = others.any(|other| other.folder().starts_with(folder));
+            let is_anew = row_of(&vault.row.name).is_some_and(VaultRow::is_unread);
+            if is_other || is_anew {
+                lock(&vault.pending).add(Change::Rescan);
+            }
+        }
+        drop(gone);
+        if new.is_empty() {
+            return;
+        }
+        self.vault_reads.add(new.len());
+        // The outer vaults first: what they lose to an inner one keeps its number there.
+        for vault in followed.iter_mut() {
+            self.tend_vault(vault);
+        }
+        for row in new {
+            let mut vault = self.follow_vault(row);
+            self.first_look(&mut vault);
+            self.vault_reads.finish_one();
+            followed.push(vault);
+        }
+    }
+
     /// One round of what keeps a vault followed: reads what is due, and looks again at a vault that
     /// could not be read or is not watched.
     pub(super) fn tend_vault(self: &Arc<Self>, followed: &mut Followed) {
@@ -225,12 +264,18 @@ impl App {
                 self.vault_reads.set_behind(&row.name, false);
                 self.tell_synced(row, synced);
             }
+            // The vault was removed; the next round lets go of it.
+            Err(error) if error.code == Code::NotFound => {
+                pending.add(Change::Rescan);
+                pending.postpone();
+                self.vault_reads.set_behind(&row.name, false);
+            }
+            // The folder is away, which is recorded; the vault is looked at when it is back.
+            Err(_) if row.is_away() => {
+                *pending = Pending::default();
+                self.vault_reads.set_behind(&row.name, false);
+            }
             Err(error) => {
-                if !row.is_hosted() && !row.folder().is_dir() {
-                    // The folder is away, which is recorded; the vault is looked at when it is back.
-                    *pending = Pending::default();
-                    return self.vault_reads.set_behind(&row.name, false);
-                }
                 if pending.failures == 0 {
                     tracing::warn!(vault = row.name, error = ?error, "changes could not be read; trying again");
                 }

@@ -10,7 +10,11 @@ use std::{
     time::Duration,
 };
 
-use super::{App, Event, follow::Followed};
+use super::{
+    App, Event,
+    follow::Followed,
+    vault_reads::{CARDS, PROMPTS},
+};
 use crate::{
     domain::{Kind, Patience, Pid, Progress, Result, call::join_within, error::Doing},
     index::{Follower, Freshness, Worker},
@@ -130,6 +134,9 @@ impl App {
             }
             round = round.wrapping_add(1);
             let due = self.replica.is_none() || round % FOREIGN_LOOK_EVERY == 1;
+            if due {
+                self.renew_followed(&mut followed);
+            }
             if due && let Err(error) = self.look_at_others() {
                 tracing::warn!(error = ?error, "could not look for changed cards and prompts");
             }
@@ -143,6 +150,8 @@ impl App {
         // Trouble with one does not hide changes of the other.
         let cards = self.cards.sync();
         let prompts = self.sync_prompts();
+        self.vault_reads.set_behind(CARDS, cards.is_err());
+        self.vault_reads.set_behind(PROMPTS, prompts.is_err());
         if let Err(error) = self.recover() {
             tracing::warn!(?error, "unfinished changes wait");
         }
@@ -244,17 +253,22 @@ impl App {
     /// Looks for changes once, for a command that runs and ends.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<()> {
         for vault in self.sources.register_vaults()? {
-            if let Err(error) = self.sources.sync_vault(&vault, progress) {
-                // A drive that is not mounted keeps its notes as they were; `doctor` says so.
+            let synced = self.sources.sync_vault(&vault, progress);
+            // A drive that is not mounted keeps its notes as they were; `doctor` says so.
+            self.vault_reads.set_behind(&vault.name, synced.is_err() && !vault.is_away());
+            if let Err(error) = synced {
                 tracing::warn!(vault = vault.name, error = ?error, "could not read the vault");
             }
         }
-        if let Err(error) = self.cards.sync() {
+        let cards = self.cards.sync();
+        self.vault_reads.set_behind(CARDS, cards.is_err());
+        if let Err(error) = cards {
             // The cards stay as they were; a command about cards says what is wrong.
             tracing::warn!(error = ?error, "could not read the cards");
         }
-        self.sync_prompts()?;
-        Ok(())
+        let prompts = self.sync_prompts();
+        self.vault_reads.set_behind(PROMPTS, prompts.is_err());
+        prompts.map(drop)
     }
 
     /// Brings the index up to date now, as far as the disk lets it, and returns how far that is.

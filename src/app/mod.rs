@@ -45,6 +45,7 @@ pub use events::{Event, Events};
 pub use sources::Sources;
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -101,6 +102,8 @@ pub struct App {
     pub events: Events,
     /// What was changed, with the way back.
     pub journal: history::Journal,
+    /// Unfinished changes that could not be settled at the last attempt, and why.
+    waiting: Mutex<BTreeMap<i64, String>>,
     /// Sign-in, and what slows down guessing.
     accounts: accounts::Accounts,
     /// Changes to hosted vaults that further writes join.
@@ -185,6 +188,7 @@ impl App {
             engine,
             events: Events::default(),
             journal,
+            waiting: Mutex::default(),
             accounts: accounts::Accounts::default(),
             hosted_changes: hosted::OpenChanges::default(),
             verifications,

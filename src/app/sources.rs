@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    domain::{Document, Error, Kind, Page, Pid, Result, property},
+    domain::{Code, Document, Kind, Page, Pid, Result, property},
     index::Source,
     markdown::Note,
     store::{Prompts, Store, texts::Unread},
@@ -80,7 +80,12 @@ impl Sources {
             return Ok(with_chunks(row.facts.page, &note));
         }
         let path = &row.facts.page.path;
-        match self.store.texts.read(&row.vault, path)? {
+        let read = match self.store.texts.read(&row.vault, path) {
+            // The vault was removed, and its pages go with it.
+            Err(error) if error.code == Code::NotFound => return Ok(None),
+            read => read?,
+        };
+        match read {
             Ok(file) => {
                 let (mut page, note) = parse_page(&row.vault, path, &file.text);
                 page.author = row.authorship.author_of(page.author);
@@ -96,6 +101,13 @@ impl Sources {
             // It is no note any more: the next look records that.
             Err(Unread::Unfit(_)) => Ok(None),
         }
+    }
+
+    /// A prompt whose text was lost, so that its passages stay. Once the file is back, the prompts
+    /// are compared anew and logged.
+    fn lost_prompt(&self, pid: Pid, name: &str) -> Result<Document> {
+        self.store.items.forget_stamps(Kind::Prompt)?;
+        Ok(Document { unread: true, ..Document::new(pid, Kind::Prompt, "", name) })
     }
 }
 
@@ -159,10 +171,7 @@ impl Source for Sources {
                     && self.has_prompts_file()
                     && !self.prompts.all()?.iter().any(|one| one.origin.is_user())
                 {
-                    // The text of a lost prompt cannot be read again: its passages stay.
-                    return Err(Error::damaged(
-                        "the file of your prompts has lost them; `notewell doctor` says how to restore it",
-                    ));
+                    return self.lost_prompt(pid, &item.key).map(Some);
                 }
                 Ok(stored.map(|stored| prompts::document(&stored.prompt, pid)))
             }
@@ -178,7 +187,10 @@ impl Source for Sources {
     }
 
     fn settle(&self, deadline: Instant) -> usize {
-        self.vault_reads.wait(deadline)
+        let unread = self.vault_reads.wait(deadline);
+        // One that somebody added a moment ago may not be followed yet.
+        let vaults = self.store.pages.vaults().unwrap_or_default();
+        unread + vaults.iter().filter(|vault| vault.is_unread()).count()
     }
 
     fn all(&self) -> Result<Vec<Pid>> {

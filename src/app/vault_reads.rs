@@ -1,5 +1,5 @@
-//! Which vaults this process has not read yet, and which have changes that it could not read:
-//! until then an answer may lack what is on disk.
+//! Which vaults this process has not read yet, and which have changes that it could not read, as
+//! cards and prompts may have: until then an answer may lack what is on disk.
 
 use std::{
     collections::HashSet,
@@ -9,6 +9,12 @@ use std::{
 
 /// How long a request waits for the read of a vault that was read before: most have not changed.
 const KNOWN: Duration = Duration::from_millis(250);
+
+/// Stands for the cards among what is behind; no vault has such a name.
+pub const CARDS: &str = "/cards";
+
+/// Stands for the prompts among what is behind.
+pub const PROMPTS: &str = "/prompts";
 
 /// Reads of vaults that are not done.
 #[derive(Default)]
@@ -23,7 +29,7 @@ struct Open {
     vaults: usize,
     /// One of them was never read at all.
     first: bool,
-    /// Vaults with changes that could not be read and are tried again.
+    /// Vaults, and others, with changes that could not be read and are tried again.
     behind: HashSet<String>,
 }
 
@@ -34,6 +40,13 @@ impl VaultReads {
         open.first = first;
     }
 
+    /// Adds vaults that were never read.
+    pub fn add(&self, vaults: usize) {
+        let mut open = self.lock();
+        open.vaults += vaults;
+        open.first = true;
+    }
+
     pub fn finish_one(&self) {
         let mut open = self.lock();
         open.vaults = open.vaults.saturating_sub(1);
@@ -42,7 +55,7 @@ impl VaultReads {
         }
     }
 
-    /// Records whether changes of a vault wait to be read.
+    /// Records whether changes of a vault, of the [`CARDS`] or the [`PROMPTS`] wait to be read.
     pub fn set_behind(&self, vault: &str, behind: bool) {
         let mut open = self.lock();
         match behind {

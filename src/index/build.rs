@@ -24,7 +24,7 @@ use super::{
     schema,
     view::View,
 };
-use crate::domain::{Chunk, Error, Pid, Result, error::Doing};
+use crate::domain::{Chunk, Document, Error, Pid, Result, error::Doing};
 
 /// Below this many items a thread costs more than it saves.
 const MIN_ITEMS_PER_THREAD: usize = 8;
@@ -133,9 +133,10 @@ impl Build {
                 // What this build has of it stays.
                 Some(document) if document.unread && old.is_none() && !filling => return Ok(()),
                 Some(mut document) => {
-                    if document.unread {
-                        document.chunks =
-                            old.map_or_else(|| Ok(Vec::new()), |old| kept(old, pid))?;
+                    if document.unread
+                        && let Some(old) = old
+                    {
+                        take_over(&mut document, old)?;
                     }
                     schema::documents(fields, &document)?
                 }
@@ -196,19 +197,21 @@ impl Build {
     }
 }
 
-/// The passages that another build has of an item.
-fn kept(old: &View, pid: Pid) -> Result<Vec<Chunk>> {
-    let hits = old.passages_of(pid)?;
-    let chunks = hits.iter().map(|hit| {
-        let passage = old.passage(hit)?;
-        Ok(Chunk {
+/// Gives an item the passages that another build has of it, and its title where that is not known.
+fn take_over(document: &mut Document, old: &View) -> Result<()> {
+    for hit in old.passages_of(document.pid)? {
+        let passage = old.passage(&hit)?;
+        if document.title.is_empty() {
+            document.title = passage.title;
+        }
+        document.chunks.push(Chunk {
             ordinal: hit.id.chunk,
             toc_path: passage.toc_path,
             text: passage.text,
             range: passage.range,
-        })
-    });
-    chunks.collect()
+        });
+    }
+    Ok(())
 }
 
 pub(super) fn merge_policy() -> LogMergePolicy {

@@ -70,6 +70,10 @@ pub trait Items: Send + Sync {
     /// Makes the registry equal to all that there is of a kind: key and stamp of each.
     fn sync(&self, kind: Kind, all: &[(String, i64)]) -> Result<Synced>;
 
+    /// Forgets what the items of a kind were, and logs nothing: the next [`Self::sync`] logs each
+    /// that is there. For items that could not be read when the index asked for them.
+    fn forget_stamps(&self, kind: Kind) -> Result<()>;
+
     /// Entries of the log after `after`, ascending.
     fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>>;
 

@@ -1,9 +1,11 @@
 //! What is known of the pages of each vault: where they are, what they were when last read, and
 //! what their frontmatter says. The texts themselves, behind [`Texts`](super::Texts), are the truth.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Page, Pid, Result, Timestamp, Visible};
+use crate::domain::{Error, Page, Pid, Result, Timestamp, Visible};
 
 use super::items::Synced;
 
@@ -162,9 +164,9 @@ pub enum PageChange {
     /// Same content, other size or modification time: remembered, not logged.
     #[allow(missing_docs, reason = "described above")]
     Touched { pid: Pid, size: u64, mtime_ns: i64 },
-    /// It is not there any more.
+    /// It is not at its path any more. A page that another process moved meanwhile stays.
     #[allow(missing_docs, reason = "described above")]
-    Gone { pid: Pid },
+    Gone { pid: Pid, path: String },
     /// It could not be read for a while and can again: logged, so that the index reads it.
     #[allow(missing_docs, reason = "described above")]
     Readable { pid: Pid },
@@ -199,6 +201,20 @@ impl NewPage {
         first.copy_from_slice(&self.hash[..8]);
         i64::from_le_bytes(first)
     }
+}
+
+/// The vaults that changes put pages into.
+pub(super) fn vaults_of(changes: &[PageChange]) -> BTreeSet<&str> {
+    let put = changes.iter().filter_map(|change| match change {
+        PageChange::Put { page, .. } => Some(page.vault.as_str()),
+        _ => None,
+    });
+    put.collect()
+}
+
+/// The refusal of a vault that was removed meanwhile.
+pub(super) fn removed_vault(vault: &str) -> Error {
+    Error::not_found(format!("the vault `{vault}` is not in the library any more"))
 }
 
 /// Keeps the vaults and what is known of their pages.
@@ -260,6 +276,7 @@ pub trait Pages: Send + Sync {
     }
 
     /// Applies changes and logs them, in one transaction. Order matters: a move frees its old path.
+    /// A page of a vault that is not registered is refused, and then nothing changes.
     fn apply(&self, changes: &[PageChange]) -> Result<Synced>;
 
     /// What a walk left out: replaces what was recorded for that vault, or, with `looked_at`, for

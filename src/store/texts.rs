@@ -5,9 +5,9 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Hosted, Pages};
+use super::{Hosted, Pages, pages::removed_vault};
 use crate::{
-    domain::{Error, Result, VaultPath},
+    domain::{Result, VaultPath},
     vault::{self, Reason, Stamp, TextFile},
 };
 
@@ -56,10 +56,8 @@ impl VaultTexts {
 impl Texts for VaultTexts {
     fn read(&self, vault: &str, path: &VaultPath) -> Result<Result<TextFile, Unread>> {
         // Looked up each time: the vault may have been removed and added with another folder.
-        let row =
-            self.pages.vaults()?.into_iter().find(|row| row.name == vault).ok_or_else(|| {
-                Error::not_found(format!("the vault `{vault}` is not in the library any more"))
-            })?;
+        let row = self.pages.vaults()?.into_iter().find(|row| row.name == vault);
+        let row = row.ok_or_else(|| removed_vault(vault))?;
         if row.is_hosted() {
             return Ok(hosted_text(self.hosted.as_ref(), vault, path, self.max_bytes)?
                 .map_err(Unread::from));

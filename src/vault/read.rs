@@ -108,6 +108,9 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// The stamp of no file: a page that has it is read at the next look.
+    pub const NONE: Self = Self { size: 0, mtime_ns: i64::MIN };
+
     /// Size and time of a file.
     pub fn of(metadata: &Metadata) -> Self {
         let mtime_ns = match metadata.modified().map(|time| time.duration_since(UNIX_EPOCH)) {

@@ -106,6 +106,65 @@ fn an_emptied_cards_file_is_not_written_to_and_its_cards_are_still_found() {
     assert_eq!(cards_found(&home, "単語"), 0);
 }
 
+/// Cards that the index has still to read when their file is lost stop no search, and are found
+/// when the file is back.
+#[test]
+fn lost_cards_and_prompts_stop_no_search() {
+    if crate::support::only_sqlite("cards.db and user.jsonl exist only there") {
+        return;
+    }
+    let home = Home::new();
+    home.note("n.md", "# Note\n\nzebra\n");
+    make_cards(&home, 5);
+    let draft = r#"{"name":"mine","title":"x","messages":[{"role":"user","content":{"type":"text","text":"журавль"}}]}"#;
+    home.say(&["call", "create_prompt", draft]);
+    home.say(&["index", "--words"]);
+    let files = [home.data().join("cards.db"), home.data().join("prompts/user.jsonl")];
+    let saved = files.each_ref().map(|file| std::fs::read(file).unwrap());
+    let lose = || {
+        remove_logs(&files[0]);
+        files.iter().for_each(|file| truncate(file));
+    };
+    let put_back = || {
+        remove_logs(&files[0]);
+        files.iter().zip(&saved).for_each(|(file, bytes)| put(file, bytes));
+    };
+    let finds = |query: &str| {
+        let (_, out, err) = home.run(&["search", query, "--json"]);
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{query}: {err}"));
+        !found["results"].as_array().unwrap().is_empty()
+    };
+    // A rebuild takes over what the index has.
+    lose();
+    home.say(&["index", "--rebuild"]);
+    assert!(finds("zebra") && cards_found(&home, "card3") > 0);
+    // There is nothing to take over.
+    std::fs::remove_dir_all(home.data().join("index")).unwrap();
+    assert!(finds("zebra"));
+    assert_eq!(cards_found(&home, "card3"), 0);
+    put_back();
+    assert!(finds("zebra") && cards_found(&home, "card3") > 0);
+    assert!(home.say(&["search", "журавль", "--kind", "prompt"]).contains("mine"));
+}
+
+#[test]
+fn a_card_that_is_lost_before_it_was_indexed_is_found_when_it_is_back() {
+    if crate::support::only_sqlite("cards.db exists only there") {
+        return;
+    }
+    let home = Home::new();
+    home.note("n.md", "# Note\n\nzebra\n");
+    home.say(&["search", "zebra"]);
+    home.say(&["call", "create_note", r#"{"content":"окапи"}"#]);
+    let cards = home.data().join("cards.db");
+    let saved = std::fs::read(&cards).unwrap();
+    remove_logs(&cards);
+    truncate(&cards);
+    assert!(home.say(&["search", "zebra"]).contains("n.md"));
+    put(&cards, &saved);
+    assert!(home.say(&["search", "окапи"]).contains("окапи"));
+}
+
 #[test]
 fn the_last_card_may_be_deleted_here_and_by_others() {
     if crate::support::only_sqlite("cards.db exists only there") {

@@ -211,6 +211,61 @@ fn two_agents_and_a_person_lose_no_acknowledged_word() {
     assert!(missing.len() * 10 < acknowledged.len(), "{missing:?}");
 }
 
+/// The power went in the middle of a change, and the vault is on a drive that is mounted late: what
+/// is not seen is not gone.
+#[test]
+fn half_a_change_waits_for_its_vault() {
+    let home = Home::new();
+    for name in ["сад.md", "庭.md"] {
+        home.note(name, "# Before\n\nпервая 行\n");
+    }
+    home.say(&["index", "--words"]);
+    let mut config = crate::support::config(&home.data());
+    config.embed.provider = EmbedProvider::None;
+    let app = App::open(config, tools::names()).unwrap();
+    let before = text(&home, "сад.md").unwrap();
+    let rewritten = |name: &str| Revision {
+        pid: None,
+        kind: Kind::Page,
+        key: format!("vault/{name}"),
+        moved_to: None,
+        before: Some(before.clone().into()),
+        after: Some("# After\n".into()),
+    };
+    let mut change = NewChange::new(&Actor::shell("move"), "two links");
+    {
+        let turn = app.store.revisions.turn().unwrap();
+        let revisions = [rewritten("сад.md"), rewritten("庭.md")];
+        app.store.revisions.begin(&turn, &mut change, &revisions).unwrap();
+    }
+    home.note("сад.md", "# After\n");
+    let is_pending = || !app.store.revisions.pending().unwrap().is_empty();
+    // Away, and then an empty place to mount it at.
+    let away = home.dir.path().join("away");
+    std::fs::rename(home.vault(), &away).unwrap();
+    home.run(&["status"]);
+    assert!(is_pending());
+    std::fs::create_dir(home.vault()).unwrap();
+    home.run(&["status"]);
+    assert!(is_pending());
+    assert!(home.run(&["doctor"]).1.contains("was begun and is not finished"));
+    std::fs::remove_dir(home.vault()).unwrap();
+    // There, with one file that cannot be read: its name leads to itself.
+    let (second, aside) = (away.join("庭.md"), home.dir.path().join("aside"));
+    std::fs::rename(&second, &aside).unwrap();
+    std::os::unix::fs::symlink("庭.md", &second).unwrap();
+    std::fs::rename(&away, home.vault()).unwrap();
+    home.run(&["status"]);
+    assert!(is_pending());
+    assert_eq!(text(&home, "сад.md").as_deref(), Some("# After\n"));
+    std::fs::rename(&aside, home.vault().join("庭.md")).unwrap();
+    home.say(&["status"]);
+    assert!(!is_pending());
+    for name in ["сад.md", "庭.md"] {
+        assert_eq!(text(&home, name).as_ref(), Some(&before), "{name}");
+    }
+}
+
 /// The disk kept that the note left its folder, and not that it came to another one.
 #[test]
 fn a_move_of_which_a_power_cut_left_neither_file_is_taken_back() {

@@ -93,6 +93,7 @@ mod query;
 mod reading;
 mod readme;
 mod recommend;
+mod registered;
 mod remotes;
 mod replicas;
 mod search;

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use notewell::{
     domain::{
-        Bookmark, Card, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
+        Bookmark, Card, Code, Kind, Pid, Scope, Timestamp, VaultPath, Visible,
         card::{CardChange, NewCard},
         prompt::{Draft, Patch},
         user::Extent,
@@ -160,11 +160,15 @@ fn pages_come_change_move_and_go() {
         pages.apply(&[PageChange::Touched { pid: all[0], size: 9, mtime_ns: 9 }]).unwrap();
         assert_eq!(store.items.head().unwrap(), head);
         let moved = PageChange::Put { pid: Some(all[2]), page: page("x/スープ.md", "text", 3) };
-        pages.apply(&[moved, PageChange::Gone { pid: all[0] }]).unwrap();
+        pages.apply(&[moved, PageChange::Gone { pid: all[0], path: "soup.md".into() }]).unwrap();
         assert_eq!(pid("x/スープ.md"), all[2]);
         assert_eq!(paths(pages, &all), ["суп.md", "x/スープ.md"]);
         assert_eq!(store.items.changes(head, 10).unwrap().len(), 2);
         assert_eq!(pages.with_content("v", &[[3; 32]]).unwrap().len(), 1);
+        // Who saw it go from where it was does not see where it is.
+        let gone = PageChange::Gone { pid: all[2], path: "スープ.md".into() };
+        assert_eq!(pages.apply(&[gone]).unwrap().gone, 0);
+        assert_eq!(pid("x/スープ.md"), all[2]);
         for problem in [Some(VaultProblem::Empty), Some(VaultProblem::Unreadable("x".into())), None]
         {
             pages.set_problem("v", problem.as_ref()).unwrap();
@@ -177,6 +181,13 @@ fn pages_come_change_move_and_go() {
         assert_eq!(moved.location, "new place");
         assert!(pages.remove_vault("v").unwrap());
         assert!(!pages.remove_vault("v").unwrap());
+        // Who still looked at it meanwhile brings nothing back.
+        let head = store.items.head().unwrap();
+        for pid in [None, Some(all[1])] {
+            let put = PageChange::Put { pid, page: page("суп.md", "text", 2) };
+            assert_eq!(pages.apply(&[put]).unwrap_err().code, Code::NotFound);
+        }
+        assert_eq!((pages.count_of("v").unwrap(), store.items.head().unwrap()), (0, head));
         assert!(pages.list(None, 10, &Visible::everything()).unwrap().is_empty());
         assert_eq!(store.items.count(Some(Kind::Page)).unwrap(), 0);
     });

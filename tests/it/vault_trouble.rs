@@ -284,6 +284,44 @@ fn a_change_made_while_the_database_is_locked_is_read_afterwards() {
     assert!(!answer["content"][0]["text"].as_str().unwrap().contains("behind"), "{answer}");
 }
 
+/// A command that reads the vault and then cannot write what it read, as when the disk is full, does
+/// not answer as if there were nothing.
+#[test]
+fn a_command_that_could_not_record_a_change_says_that_it_is_behind() {
+    if crate::support::only_sqlite("the rules that refuse the writes are SQLite's") {
+        return;
+    }
+    let home = three();
+    home.say(&["card", "add", "зебра"]);
+    home.say(&["search", "зебра"]);
+    let refuse = |name: &str, what: &str| {
+        let rule = format!("CREATE TRIGGER {name} {what} BEGIN SELECT RAISE(ABORT, 'full'); END");
+        crate::support::sql(&home.data(), &rule);
+    };
+    let allow = |name: &str| crate::support::sql(&home.data(), &format!("DROP TRIGGER {name}"));
+    let search = |query: &str| {
+        let (_, out, err) = home.run(&["search", query]);
+        out + &err
+    };
+    refuse("pages_full", "BEFORE INSERT ON pages");
+    home.note("new.md", "# New\n\nwalrus\n");
+    let said = search("walrus");
+    assert!(said.contains("Nothing found") && said.contains("the answer is behind"), "{said}");
+    allow("pages_full");
+    let said = search("walrus");
+    assert!(said.contains("new.md") && !said.contains("behind"), "{said}");
+    // Another program changes a card.
+    refuse("cards_full", "BEFORE UPDATE ON items WHEN NEW.kind = 'card'");
+    let cards = rusqlite::Connection::open(home.data().join("cards.db")).unwrap();
+    let change = "UPDATE \"Note\" SET \"content\" = 'okapi', \"updatedAt\" = \"updatedAt\" + 1";
+    assert_eq!(cards.execute(change, []).unwrap(), 1);
+    let said = search("okapi");
+    assert!(said.contains("the answer is behind"), "{said}");
+    allow("cards_full");
+    let said = search("okapi");
+    assert!(said.contains("okapi") && !said.contains("behind"), "{said}");
+}
+
 #[test]
 fn a_vault_that_comes_back_while_serving_is_followed_again() {
     let home = three();

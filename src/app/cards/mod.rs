@@ -45,6 +45,9 @@ use crate::{
 /// would not fit an answer, and links to them are.
 const INLINE_IMAGES: usize = 2 << 20;
 
+/// How often the registry is compared with a database that others keep writing to.
+const COMPARISONS: usize = 5;
+
 /// The cards of a library, and whether their file can be trusted.
 pub struct CardRoom {
     file: CardFile,
@@ -70,6 +73,8 @@ struct State {
     logged_fault: Option<String>,
     /// The state of the database that the registry shows; `None` when they must be compared.
     seen: Option<Version>,
+    /// The registry forgot what the cards were, because they could not be read.
+    are_forgotten: bool,
 }
 
 impl CardRoom {
@@ -163,15 +168,27 @@ impl CardRoom {
             return Ok(Synced::default());
         }
         let cards = self.store()?;
-        let version = cards.version()?;
-        if self.state().seen == Some(version) {
-            return Ok(Synced::default());
+        let mut total = Synced::default();
+        // What another process wrote and recorded during a comparison is compared again.
+        for _ in 0..COMPARISONS {
+            let version = cards.version()?;
+            if self.state().seen == Some(version) {
+                break;
+            }
+            total += self.compare(&*cards, version)?;
         }
+        Ok(total)
+    }
+
+    /// Makes the registry equal to the database, which is at least at this version.
+    fn compare(&self, cards: &dyn Cards, version: Version) -> Result<Synced> {
         let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = cards.stamps()?;
         let all: Vec<_> = stamps.into_iter().map(|(id, stamp)| (id, stamp as i64)).collect();
         let synced = self.items.sync(Kind::Card, &all)?;
-        self.state().seen = Some(version);
+        let mut state = self.state();
+        state.seen = Some(version);
+        state.are_forgotten = false;
         Ok(synced)
     }
 
@@ -316,14 +333,30 @@ impl CardRoom {
             .ok_or_else(|| Error::invalid_params(format!("image {n} of card `{id}` is not base64")))
     }
 
-    /// What the index reads of an item of the registry; `None` when the card is gone.
+    /// What the index reads of an item of the registry; `None` when the card is gone. A card that
+    /// was lost with its file is given without its text, so that its passages stay.
     pub fn document(&self, item: &Item) -> Result<Option<Document>> {
-        let card = self.store()?.get(&item.key, Images::Links)?;
-        if card.is_none() {
-            // The text of a lost card cannot be read again: its passages stay as they are.
-            self.refuse_suspect()?;
+        let read = self.store().and_then(|cards| cards.get(&item.key, Images::Links));
+        match read {
+            Ok(Some(card)) => return Ok(Some(document(item.pid, &card))),
+            Ok(None) if !self.is_suspect()? => return Ok(None),
+            Err(error) if error.code != Code::Damaged => return Err(error),
+            Ok(None) | Err(_) => self.compare_anew()?,
         }
-        Ok(card.map(|card| document(item.pid, &card)))
+        Ok(Some(Document { unread: true, ..Document::new(item.pid, Kind::Card, "", &item.key) }))
+    }
+
+    /// Sees to it that every card is logged once its file can be read again: the index has not seen
+    /// what it asked for.
+    fn compare_anew(&self) -> Result<()> {
+        let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.state().are_forgotten {
+            self.items.forget_stamps(Kind::Card)?;
+            let mut state = self.state();
+            state.are_forgotten = true;
+            state.seen = None;
+        }
+        Ok(())
     }
 }
 

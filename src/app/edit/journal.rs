@@ -1,7 +1,7 @@
 //! Writes notes together with their record in the journal: begin, write, finish. A group of notes is
 //! one change, which happens as a whole or not at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::spot::split_key;
 use crate::{
@@ -141,6 +141,7 @@ impl App {
     pub(super) fn record_pages(&self, revisions: &mut [Revision]) -> Result<()> {
         let pages = &self.sources.store.pages;
         let mut changes = Vec::new();
+        let mut overwritten = Vec::new();
         for revision in revisions.iter_mut().filter(|revision| revision.kind == Kind::Page) {
             let at = self.page_file(revision.key_after())?;
             let (vault, path) = split_key(&revision.key)?;
@@ -150,15 +151,26 @@ impl App {
             let hidden = self.sources.is_left_out(&at.vault, &at.path);
             match revision.after.as_deref().filter(|_| !hidden) {
                 Some(after) => {
-                    let Some(file) = written(&at, after) else { continue };
+                    let Some(file) = written(&at.file, after) else { continue };
+                    if file.stamp == Stamp::NONE {
+                        overwritten.push((at.vault.clone(), PathBuf::from(at.path.as_str())));
+                    }
                     let page = self.sources.new_page(&at.vault.name, &at.path, &file, true);
                     let page = Box::new(page);
                     changes.push(PageChange::Put { pid: revision.pid, page });
                 }
-                None => changes.extend(revision.pid.map(|pid| PageChange::Gone { pid })),
+                None => changes.extend(revision.pid.map(|pid| {
+                    let path = path.as_str().to_owned();
+                    PageChange::Gone { pid, path }
+                })),
             }
         }
         pages.apply(&changes)?;
+        for (vault, path) in overwritten {
+            if let Err(error) = self.sources.sync_paths(&vault, &[path]) {
+                tracing::warn!(vault = vault.name, ?error, "a note waits to be read again");
+            }
+        }
         for revision in revisions.iter_mut().filter(|revision| revision.pid.is_none()) {
             let (vault, path) = split_key(revision.key_after())?;
             revision.pid = pages.find(vault, path.as_str())?.map(|row| row.pid);
@@ -198,9 +210,33 @@ fn unsettled(error: Error) -> Error {
     .with_source(error)
 }
 
-/// A file that was just written, without reading it again. `None` when it is no text.
-fn written(at: &PageFile, bytes: &[u8]) -> Option<TextFile> {
+/// A file that was just written, with its stamp; [`Stamp::NONE`] when somebody wrote to it since, so
+/// that their text is read. `None` when it is no text.
+fn written(file: &Path, bytes: &[u8]) -> Option<TextFile> {
     let text = String::from_utf8(bytes.to_vec()).ok()?;
-    let metadata = std::fs::metadata(&at.file).ok()?;
-    Some(TextFile { stamp: Stamp::of(&metadata), hash: vault::read::hash(bytes), text })
+    let hash = vault::read::hash(bytes);
+    // The stamp and the text of one reading: between two, somebody may have written.
+    let now = vault::read(file, u64::MAX).ok().filter(|now| now.hash == hash);
+    Some(TextFile { stamp: now.map_or(Stamp::NONE, |now| now.stamp), hash, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test's own file")]
+    fn a_note_has_the_stamp_of_what_we_wrote_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("чай.md");
+        std::fs::write(&file, "our words").unwrap();
+        let ours = written(&file, b"our words").unwrap();
+        assert_eq!(ours.stamp, Stamp::of(&std::fs::metadata(&file).unwrap()));
+        // As many bytes, saved by somebody else before we look.
+        std::fs::write(&file, "the words").unwrap();
+        let theirs = written(&file, b"our words").unwrap();
+        assert_eq!((theirs.stamp, theirs.hash), (Stamp::NONE, ours.hash));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(written(&file, b"our words").unwrap().stamp, Stamp::NONE);
+    }
 }

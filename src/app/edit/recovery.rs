@@ -1,5 +1,7 @@
 //! Changes to notes that a process began and did not finish: each is completed or taken back.
 
+use std::collections::BTreeSet;
+
 use super::spot::split_key;
 use crate::{
     app::App,
@@ -10,6 +12,14 @@ use crate::{
 
 /// Revisions that are read at a time.
 const PAGE: usize = 500;
+
+/// What is at the path of a note.
+enum Content {
+    /// The note's bytes; `None` where nothing is.
+    Note(Option<Vec<u8>>),
+    /// A folder.
+    Other,
+}
 
 /// What a file says about a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +64,11 @@ impl App {
         let files = keys.filter_map(|key| Some(self.page_file(key).ok()?.file));
         // A hosted vault has no file.
         let files: Vec<_> = files.filter(|file| !file.as_os_str().is_empty()).collect();
+        // A vault that is away before or after the look may have been away during it.
+        self.check_vaults_there(&revisions)?;
         let states = revisions.iter().map(|revision| self.state(revision, begun));
         let states: Vec<State> = states.collect::<Result<_>>()?;
+        self.check_vaults_there(&revisions)?;
         // The caller has no acknowledgement yet, so a partial change is rolled back.
         let is_done = states.iter().all(|state| *state == State::After);
         if is_done {
@@ -84,14 +97,31 @@ impl App {
         Ok(())
     }
 
-    /// What the files of a revision hold now.
+    /// Refuses while a vault of the change is away: what is not seen now is not gone.
+    fn check_vaults_there(&self, revisions: &[Revision]) -> Result<()> {
+        let mut vaults = BTreeSet::new();
+        for revision in revisions {
+            vaults.insert(split_key(&revision.key)?.0);
+            vaults.insert(split_key(revision.key_after())?.0);
+        }
+        vaults.into_iter().try_for_each(|vault| self.sources.check_there(&self.known_vault(vault)?))
+    }
+
+    /// What is at a path. A folder is no content of a note, and a file below what is no folder is
+    /// not there.
+    fn content(&self, key: &str) -> Result<Content> {
+        let (vault, path) = split_key(key)?;
+        let row = self.known_vault(vault)?;
+        match self.sources.file_bytes(&row, &path) {
+            Ok(bytes) => Ok(Content::Note(bytes)),
+            Err(_) if vault::locate(row.folder(), &path).is_dir() => Ok(Content::Other),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the files of a revision hold now. One that cannot be read is an error.
     fn state(&self, revision: &Revision, begun: PendingChange) -> Result<State> {
-        let content = |key: &str| -> Result<Option<Vec<u8>>> {
-            let (vault, path) = split_key(key)?;
-            let row = self.known_vault(vault)?;
-            Ok(self.sources.file_bytes(&row, &path).ok().flatten())
-        };
-        let from = content(&revision.key)?;
+        let Content::Note(from) = self.content(&revision.key)? else { return Ok(State::Foreign) };
         let Some(moved_to) = &revision.moved_to else {
             return Ok(match from {
                 now if now == revision.before => State::Before,
@@ -99,7 +129,7 @@ impl App {
                 _ => State::Foreign,
             });
         };
-        let to = content(moved_to)?;
+        let Content::Note(to) = self.content(moved_to)? else { return Ok(State::Foreign) };
         Ok(match (from, to) {
             (from, None) if from == revision.before => State::Before,
             (None, to) if to == revision.after => State::After,

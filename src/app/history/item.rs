@@ -2,9 +2,9 @@
 
 use super::ItemState;
 use crate::{
-    app::App,
+    app::{App, vaults::files::not_there},
     domain::{Error, Kind, MatchId, Pid, Result, VaultPath},
-    store::{pages::VaultRow, revisions::Revision},
+    store::revisions::Revision,
 };
 
 impl App {
@@ -87,12 +87,8 @@ impl App {
         let (vault, path) = key
             .split_once('/')
             .ok_or_else(|| Error::internal(format!("`{key}` names no vault and path")))?;
-        let is_there = |row: &VaultRow| row.is_hosted() || row.folder().is_dir();
-        let row = self.sources.vault(vault)?.filter(is_there).ok_or_else(|| {
-            Error::invalid_request(format!(
-                "the vault `{vault}` is not there, so nothing was changed; mount its folder, or add it again with `notewell vault add`"
-            ))
-        })?;
+        let row = self.sources.vault(vault)?.ok_or_else(|| not_there(vault))?;
+        self.sources.check_there(&row)?;
         self.sources.file_bytes(&row, &VaultPath::parse(path)?)
     }
 }

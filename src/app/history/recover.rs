@@ -1,5 +1,7 @@
 //! Changes that a process began and did not finish.
 
+use std::{collections::BTreeMap, sync::PoisonError};
+
 use crate::{
     app::App,
     domain::{Kind, Result},
@@ -20,11 +22,18 @@ impl App {
 
     /// The same for the holder of the turn. Trouble with one change does not stop the others.
     pub(in crate::app) fn recover_in(&self, turn: &Turn<'_>) -> Result<()> {
+        let mut waiting = BTreeMap::new();
         for begun in self.store.revisions.pending()? {
             if let Err(error) = self.settle(turn, begun) {
-                tracing::warn!(change = begun.id.0, ?error, "an unfinished change waits");
+                waiting.insert(begun.id.0, error.message.clone());
+                // Said once, though it is tried again and again.
+                let told = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                if told.get(&begun.id.0) != Some(&error.message) {
+                    tracing::warn!(change = begun.id.0, ?error, "an unfinished change waits");
+                }
             }
         }
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = waiting;
         Ok(())
     }
 

@@ -93,13 +93,15 @@ impl App {
                 let mtime_ns = mtimes.get(to.as_str()).copied().unwrap_or_default();
                 self.text_of(bytes, mtime_ns)
             });
-            let (change, left_out) = self.page_after(vault, revision.pid, &to, read);
+            let was = revision.pid.map(|pid| (pid, &from));
+            let (change, left_out) = self.page_after(vault, was, &to, read);
             pages.extend(change);
             skipped.extend(left_out);
         }
         for (path, read) in self.unrecorded(vault, steps, revisions)? {
             let known = self.store.pages.find(&vault.name, path.as_str())?;
-            let (change, left_out) = self.page_after(vault, known.map(|row| row.pid), &path, read);
+            let was = known.map(|row| (row.pid, &path));
+            let (change, left_out) = self.page_after(vault, was, &path, read);
             pages.extend(change.filter(|change| !pages.contains(change)));
             skipped.extend(left_out);
             looked_at.push(path.as_str().to_owned());
@@ -126,20 +128,20 @@ impl App {
         }
     }
 
-    /// What happens to the page of a path whose file holds this afterwards, and why it is left out
-    /// of the library. `None` where no page is afterwards.
+    /// What happens to a page whose file holds this afterwards, and why it is left out of the
+    /// library. `was` is the page and where it was; `None` of `read` where no page is afterwards.
     fn page_after(
         &self,
         vault: &VaultRow,
-        pid: Option<Pid>,
+        was: Option<(Pid, &VaultPath)>,
         path: &VaultPath,
         read: Option<Read>,
     ) -> (Option<PageChange>, Option<Skipped>) {
-        let gone = pid.map(|pid| PageChange::Gone { pid });
+        let gone = was.map(|(pid, from)| PageChange::Gone { pid, path: from.as_str().to_owned() });
         match read {
             Some(Ok(file)) => {
                 let page = Box::new(self.sources.new_page(&vault.name, path, &file, true));
-                (Some(PageChange::Put { pid, page }), None)
+                (Some(PageChange::Put { pid: was.map(|(pid, _)| pid), page }), None)
             }
             Some(Err(reason)) => {
                 let skipped = Skipped {

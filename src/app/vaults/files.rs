@@ -1,6 +1,7 @@
 //! The files of a vault, whether it is a folder or hosted in the database.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -34,11 +35,30 @@ impl Sources {
         }
         match std::fs::read(vault::locate(vault.folder(), path)) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(Error::outside(format!(
                 "the note `{path}` of the vault `{}` cannot be read: {error}; nothing was changed",
                 vault.name
             ))),
+        }
+    }
+
+    /// Refuses a vault whose folder is away, or is empty while the library has notes of it, as the
+    /// place is where a drive is not mounted: its files are not gone.
+    pub(in crate::app) fn check_there(&self, vault: &VaultRow) -> Result<()> {
+        if vault.is_hosted() {
+            return Ok(());
+        }
+        let has_entries =
+            std::fs::read_dir(vault.folder()).map(|mut entries| entries.next().is_some());
+        match has_entries {
+            Ok(true) => Ok(()),
+            Ok(false) if self.store.pages.count_of(&vault.name)? == 0 => Ok(()),
+            Ok(false) => Err(Error::invalid_request(format!(
+                "the folder of the vault `{name}` is empty, and the library has notes of it, so nothing was changed; mount it, or, if they are gone for good, run `notewell vault rescan --accept-empty {name}` first",
+                name = vault.name
+            ))),
+            Err(_) => Err(not_there(&vault.name)),
         }
     }
 
@@ -170,6 +190,18 @@ impl Sources {
         };
         vault::daily_with(&read, &jiff::Zoned::now())
     }
+}
+
+/// Whether nothing is at a path: no such name, or what is above it is no folder.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The refusal of a vault whose files cannot be looked at now.
+pub(in crate::app) fn not_there(vault: &str) -> Error {
+    Error::invalid_request(format!(
+        "the vault `{vault}` is not there, so nothing was changed; mount its folder, or add it again with `notewell vault add`"
+    ))
 }
 
 /// Whether a path of a hosted vault is kept out of the library: a part starts with a dot.

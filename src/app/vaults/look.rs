@@ -11,7 +11,7 @@ use std::{
 use super::files;
 use crate::{
     app::Sources,
-    domain::{Error, Progress, Result, Silent, Timestamp, VaultPath},
+    domain::{Error, Pid, Progress, Result, Silent, Timestamp, VaultPath},
     store::{
         items::Synced,
         pages::{NewPage, PageChange, PageRow, Skipped, VaultProblem, VaultRow},
@@ -58,9 +58,11 @@ impl Sources {
         progress: &dyn Progress,
     ) -> Result<Synced> {
         let pages = &self.store.pages;
+        // Before the walk: what another process makes and records meanwhile may be in a folder that
+        // was passed, and is not gone.
+        let known = pages.of_vault(&row.name)?;
         let walk = self.list(row, &self.scope(row)?)?;
         self.remove_abandoned(&walk.unfinished);
-        let known = pages.of_vault(&row.name)?;
         let hidden = walk.skipped.iter().any(|skipped| skipped.reason.is_unreadable());
         // A hosted vault cannot be away: what it does not list is gone.
         let accept_empty = accept_empty || row.is_hosted();
@@ -75,7 +77,13 @@ impl Sources {
         let (synced, skipped) = self.settle(look, progress)?;
         pages.set_skipped(&row.name, None, &skipped)?;
         pages.set_problem(&row.name, None)?;
-        pages.mark_seen(&row.name, Timestamp::now())?;
+        match pages.mark_seen(&row.name, Timestamp::now()) {
+            // Everything was read; that it was is worth less than the answer that waits for it.
+            Err(error) if row.seen.is_some() => {
+                tracing::warn!(vault = row.name, ?error, "could not record the look");
+            }
+            marked => marked?,
+        }
         Ok(synced)
     }
 
@@ -97,7 +105,6 @@ impl Sources {
     fn sync_group(&self, row: &VaultRow, paths: Vec<&PathBuf>) -> Result<Synced> {
         let pages = &self.store.pages;
         let only = paths.iter().map(|path| (*path).clone()).collect();
-        let walk = self.list(row, &Scope { only: Some(only), ..self.scope(row)? })?;
         let mut named = Vec::new();
         let mut known = Vec::new();
         for path in paths {
@@ -107,6 +114,8 @@ impl Sources {
             };
             known.extend(pages.find(&row.name, path.as_str())?);
         }
+        // After what is known, as for a whole vault.
+        let walk = self.list(row, &Scope { only: Some(only), ..self.scope(row)? })?;
         let were_unreadable = self.were_unreadable(&row.name)?;
         let look = Look { row, known, walk, were_unreadable, is_back: false };
         let (synced, skipped) = self.settle(look, &Silent)?;
@@ -122,7 +131,15 @@ impl Sources {
             return;
         }
         let Ok(Some(_turn)) = self.store.revisions.try_turn() else { return };
-        for path in abandoned {
+        // A change that waits to be settled needs what it set aside.
+        let Ok(pending) = self.store.revisions.pending() else { return };
+        let prefixes: Vec<String> =
+            pending.iter().map(|begun| vault::staging_prefix(begun.id.0)).collect();
+        let is_needed = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            prefixes.iter().any(|prefix| name.starts_with(prefix))
+        };
+        for path in abandoned.filter(|path| !is_needed(path)) {
             if let Err(error) = std::fs::remove_file(path) {
                 tracing::warn!(%error, "a file that a killed writer left cannot be removed");
             }
@@ -171,9 +188,13 @@ impl Sources {
     /// What of the folder is this vault's: all but the vaults inside it, which own their notes.
     fn scope(&self, row: &VaultRow) -> Result<Scope> {
         let vaults = self.store.pages.vaults()?;
-        if let Some(now) =
-            vaults.iter().find(|now| now.name == row.name && now.location != row.location)
-        {
+        let Some(now) = vaults.iter().find(|now| now.name == row.name) else {
+            return Err(Error::not_found(format!(
+                "the vault `{}` is not in the library any more",
+                row.name
+            )));
+        };
+        if now.location != row.location {
             return Err(Error::conflict(format!(
                 "the vault `{}` is read from `{}` now, which this process follows in a moment",
                 row.name, now.location
@@ -250,6 +271,8 @@ impl Sources {
             .iter()
             .map(|file| seen(file, fresh.get(file.path.as_str()).map(|page| page.hash)))
             .collect();
+        let paths: HashMap<Pid, &str> =
+            look.known.iter().map(|page| (page.pid, page.path.as_str())).collect();
         for pairing in identity::decide(&known_pages(&look.known), &seen) {
             match pairing {
                 Pairing::Same { pid, seen, touched } => {
@@ -275,7 +298,10 @@ impl Sources {
                         changes.push(PageChange::Readable { pid });
                     }
                 }
-                Pairing::Gone { pid } => changes.push(PageChange::Gone { pid }),
+                Pairing::Gone { pid } => {
+                    let path = paths.get(&pid).copied().unwrap_or_default().to_owned();
+                    changes.push(PageChange::Gone { pid, path });
+                }
                 Pairing::Changed { pid, seen } | Pairing::Moved { pid, seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
                     changes.push(PageChange::Put { pid: Some(pid), page: Box::new(page) });
@@ -287,7 +313,7 @@ impl Sources {
             }
         }
         let mut total = Synced::default();
-        // Fates come in an order in which each half of a move or swap finds its place free.
+        // Pairings come in an order in which each half of a move or swap finds its place free.
         for batch in changes.chunks(BATCH) {
             total += self.store.pages.apply(batch)?;
         }
@@ -406,3 +432,6 @@ fn is_absent(file: &Path) -> bool {
     let error = file.symlink_metadata().err();
     error.is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
+
+#[cfg(test)]
+mod tests;

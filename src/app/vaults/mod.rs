@@ -52,8 +52,13 @@ impl Sources {
                 self.store.pages.set_authorship(&vault.name, &self.authorship_of_pages())?;
             }
         }
+        self.vaults_outer_first()
+    }
+
+    /// Every vault. The outer of two comes first: what it loses to the inner one keeps its number
+    /// there.
+    pub(in crate::app) fn vaults_outer_first(&self) -> Result<Vec<VaultRow>> {
         let mut vaults = self.store.pages.vaults()?;
-        // The outer of two first: what it loses to the inner one keeps its number there.
         vaults.sort_by_key(|vault| vault.folder().components().count());
         Ok(vaults)
     }
@@ -155,6 +160,16 @@ impl VaultRow {
     /// The folder that holds the vault's files. That of a hosted vault does not exist.
     pub fn folder(&self) -> &Path {
         Path::new(&self.location)
+    }
+
+    /// Whether nobody has looked at the folder yet. A hosted vault has none.
+    pub(super) fn is_unread(&self) -> bool {
+        !self.is_hosted() && self.seen.is_none() && self.problem.is_none()
+    }
+
+    /// Whether the folder is not there now. A hosted vault has none.
+    pub(super) fn is_away(&self) -> bool {
+        !self.is_hosted() && !self.folder().is_dir()
     }
 }
 

@@ -104,6 +104,20 @@ impl Items for Postgres {
         })
     }
 
+    fn forget_stamps(&self, kind: Kind) -> Result<()> {
+        let which = "kind = $1 AND NOT gone AND stamp <> 0";
+        let known = self.read(|db| {
+            db.query_opt(&format!("SELECT 1 FROM items WHERE {which} LIMIT 1"), &[&kind.as_str()])
+        })?;
+        if known.is_none() {
+            return Ok(());
+        }
+        self.write(|tx| {
+            tx.execute(&format!("UPDATE items SET stamp = 0 WHERE {which}"), &[&kind.as_str()])
+                .map(drop)
+        })
+    }
+
     fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>> {
         self.read(|db| {
             db.query(

@@ -13,7 +13,8 @@ use crate::{
     store::{
         items::Synced,
         pages::{
-            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow,
+            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem,
+            VaultRow, removed_vault, vaults_of,
         },
     },
 };
@@ -315,6 +316,7 @@ fn skipped_file(row: &Row) -> Result<Skipped, Fault> {
 
 /// Applies changes in a transaction.
 pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<Synced, Fault> {
+    check_vaults(tx, changes)?;
     let mut synced = Synced::default();
     for change in changes {
         match change {
@@ -332,9 +334,11 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
                     &[&pid.0, &(*size as i64), mtime_ns],
                 )?;
             }
-            PageChange::Gone { pid } => {
-                remove(tx, *pid)?;
-                synced.gone += 1;
+            PageChange::Gone { pid, path } => {
+                if !is_elsewhere(tx, *pid, path)? {
+                    remove(tx, *pid)?;
+                    synced.gone += 1;
+                }
             }
             PageChange::Readable { pid } => {
                 log(tx, *pid)?;
@@ -343,6 +347,16 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
         }
     }
     Ok(synced)
+}
+
+/// Refuses pages of vaults that are not registered.
+fn check_vaults(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<(), Fault> {
+    for vault in vaults_of(changes) {
+        if tx.query_opt("SELECT 1 FROM vaults WHERE name = $1", &[&vault])?.is_none() {
+            return Err(removed_vault(vault).into());
+        }
+    }
+    Ok(())
 }
 
 fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
@@ -395,6 +409,12 @@ fn write(tx: &mut Transaction<'_>, pid: Pid, page: &NewPage) -> Result<(), Fault
         ],
     )?;
     Ok(())
+}
+
+/// Whether a page has another path by now.
+fn is_elsewhere(tx: &mut Transaction<'_>, pid: Pid, path: &str) -> Result<bool, Fault> {
+    let select = "SELECT 1 FROM pages WHERE pid = $1 AND path <> $2";
+    Ok(tx.query_opt(select, &[&pid.0, &path])?.is_some())
 }
 
 fn remove(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {

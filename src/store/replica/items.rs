@@ -37,6 +37,10 @@ impl Items for Replica {
         self.write(|remote| Items::sync(remote, kind, all))
     }
 
+    fn forget_stamps(&self, kind: Kind) -> Result<()> {
+        self.write(|remote| remote.forget_stamps(kind))
+    }
+
     fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>> {
         self.read(|local| local.changes(after, limit))
     }

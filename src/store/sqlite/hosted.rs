@@ -18,7 +18,7 @@ use crate::{
 const FILE: &str = "f.path, f.size, f.mtime_ns, f.created_ns, f.hash";
 
 /// Why a transaction ends without a change.
-enum Stop {
+pub(super) enum Stop {
     Refused(Error),
     Failed(rusqlite::Error),
 }
@@ -165,7 +165,7 @@ impl Hosted for Sqlite {
 
 impl Sqlite {
     /// Runs one write transaction that may refuse; then nothing changes.
-    fn refusable<T>(
+    pub(super) fn refusable<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> std::result::Result<T, Stop>,
     ) -> Result<T> {

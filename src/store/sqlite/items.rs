@@ -100,6 +100,22 @@ impl Items for Sqlite {
         })
     }
 
+    fn forget_stamps(&self, kind: Kind) -> Result<()> {
+        let which = "kind = ?1 AND gone = 0 AND stamp <> 0";
+        let forgotten = self.read(|db| {
+            db.prepare_cached(&format!("SELECT 1 FROM items WHERE {which}"))?
+                .exists([kind.as_str()])
+                .map(|is_known| !is_known)
+        })?;
+        if forgotten {
+            return Ok(());
+        }
+        self.write(|tx| {
+            tx.execute(&format!("UPDATE items SET stamp = 0 WHERE {which}"), [kind.as_str()])
+                .map(drop)
+        })
+    }
+
     fn changes(&self, after: i64, limit: usize) -> Result<Vec<(i64, Pid)>> {
         self.read(|db| {
             db.prepare_cached("SELECT seq, pid FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2")?

@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params, types::Type};
 
 use super::{
     Sqlite,
+    hosted::Stop,
     items::{log, lookup, mark_gone, put, rename, returning},
 };
 use crate::{
@@ -11,7 +12,8 @@ use crate::{
     store::{
         items::Synced,
         pages::{
-            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow,
+            Authorship, Facts, NewPage, PageChange, PageRow, Pages, Skipped, VaultProblem,
+            VaultRow, removed_vault, vaults_of,
         },
     },
 };
@@ -214,7 +216,7 @@ impl Pages for Sqlite {
         if changes.is_empty() {
             return Ok(Synced::default());
         }
-        self.write(|tx| apply(tx, changes))
+        self.refusable(|tx| apply(tx, changes))
     }
 
     fn set_skipped(
@@ -265,7 +267,8 @@ impl Pages for Sqlite {
 }
 
 /// Applies changes and logs them, in a transaction that may do more.
-pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> rusqlite::Result<Synced> {
+pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<Synced, Stop> {
+    check_vaults(tx, changes)?;
     let mut synced = Synced::default();
     for change in changes {
         match change {
@@ -281,9 +284,11 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> rusqlite::R
                 tx.prepare_cached("UPDATE pages SET size = ?2, mtime_ns = ?3 WHERE pid = ?1")?
                     .execute(params![pid.0, *size as i64, mtime_ns])?;
             }
-            PageChange::Gone { pid } => {
-                remove(tx, *pid)?;
-                synced.gone += 1;
+            PageChange::Gone { pid, path } => {
+                if !is_elsewhere(tx, *pid, path)? {
+                    remove(tx, *pid)?;
+                    synced.gone += 1;
+                }
             }
             PageChange::Readable { pid } => {
                 log(tx, *pid)?;
@@ -292,6 +297,17 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> rusqlite::R
         }
     }
     Ok(synced)
+}
+
+/// Refuses pages of vaults that are not registered.
+fn check_vaults(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<(), Stop> {
+    let mut query = tx.prepare_cached("SELECT 1 FROM vaults WHERE name = ?1")?;
+    for vault in vaults_of(changes) {
+        if !query.exists([vault])? {
+            return Err(removed_vault(vault).into());
+        }
+    }
+    Ok(())
 }
 
 const SKIPPED: &str = "vault, path, kind, reason";
@@ -344,6 +360,12 @@ fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()>
         facts
     ])?;
     Ok(())
+}
+
+/// Whether a page has another path by now.
+fn is_elsewhere(tx: &Transaction<'_>, pid: Pid, path: &str) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM pages WHERE pid = ?1 AND path <> ?2")?
+        .exists(params![pid.0, path])
 }
 
 fn remove(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {
