@@ -195,8 +195,8 @@ impl HostedVault<'_> {
         }
     }
 
-    /// How many bytes the caller sees here, and may see at most. What the vault has room for says
-    /// what hidden files weigh, so only who sees everything is told.
+    /// How many bytes the caller sees here, and may see at most. The second is `None` for a caller who
+    /// sees a part: the free room of the vault would give away what hidden files weigh.
     pub fn quota(&self) -> Result<(u64, Option<u64>)> {
         if self.sees_everything() {
             let used = self.app.store.hosted.usage(&self.row.name)?.bytes;
