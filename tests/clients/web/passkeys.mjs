@@ -147,7 +147,7 @@ async function walk(browser, plain) {
     const [key] = await device.keys();
     await device.change(key, { signCount: key.signCount - 1 });
     await enter(page, server);
-    assert.match(await alertOf(page), /copy/);
+    assert.match(await alertOf(page), /copied/);
     assert.ok(!(await isSignedIn(page)));
     assert.ok(audited('sign_in', 'copied_passkey'), 'no entry in the audit log');
     const [copy] = await device.keys();
