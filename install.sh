@@ -64,6 +64,9 @@ case $prefix in
 /*) ;;
 *) prefix=$PWD/$prefix ;;
 esac
+while [ "$prefix" != "${prefix%/}" ]; do
+    prefix=${prefix%/}
+done
 program=$prefix/bin/notewell
 # One path a line, relative to the prefix: what --uninstall removes.
 # Not share/notewell: that is the data directory.
@@ -83,8 +86,10 @@ if [ -n "$uninstall" ]; then
     [ -f "$list" ] || fail "nothing to remove: there is no \`$list\`; if Notewell was installed elsewhere, name that place with \`--prefix DIR\`"
     unit=${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/notewell.service
     agent=${HOME:-}/Library/LaunchAgents/org.notewell.serve.plist
+    # A unit names the program without symbolic links.
+    real=$(cd "$prefix/bin" 2>/dev/null && pwd -P)/notewell
     for file in "$unit" "$agent"; do
-        if [ -f "$file" ] && grep -qF "$program" "$file"; then
+        if [ -f "$file" ] && { grep -qF "$program" "$file" || grep -qF "$real" "$file"; }; then
             fail "the service in \`$file\` runs this program; run \`$program service uninstall\` first"
         fi
     done
@@ -150,7 +155,11 @@ else
     if command -v curl >/dev/null 2>&1; then
         fetch() { curl -fsSL --retry 2 --proto "$protocols" -o "$2" "$1"; }
     elif command -v wget >/dev/null 2>&1; then
-        fetch() { wget -q -O "$2" "$1"; }
+        # wget has no option for it, but names each redirect.
+        fetch() {
+            wget -S -O "$2" "$1" 2>"$work/headers" || return 1
+            [ "$protocols" != '=https' ] || ! grep -qi '^ *location: *http:' "$work/headers"
+        }
     else
         fail "neither \`curl\` nor \`wget\` is here; download the files yourself and run \`install.sh --from DIR\`"
     fi
@@ -210,10 +219,12 @@ done
 installed=$("$staged/files/bin/notewell" --version 2>&1) ||
     fail "the program does not run on this machine: $installed. Nothing was installed"
 
-# A program that is there and that this script did not write is somebody's own.
-if [ -e "$program" ] && ! { [ -f "$list" ] && grep -qFx bin/notewell "$list"; }; then
-    fail "there is a \`$program\` that this script did not install; move it away, or use \`--prefix DIR\`. Nothing was installed"
-fi
+# A file that is there and that this script did not write is somebody's own.
+while IFS= read -r entry; do
+    if [ -e "$prefix/$entry" ] && ! { [ -f "$list" ] && grep -qFx "$entry" "$list"; }; then
+        fail "there is a \`$prefix/$entry\` that this script did not install; move it away, or use \`--prefix DIR\`. Nothing was installed"
+    fi
+done <"$staged/list"
 
 # The list names old and new files until both are settled, so that --uninstall always finds all.
 before=

@@ -262,6 +262,15 @@ fn what_is_missing_or_foreign_is_named() {
     let (code, out) = person.install();
     assert!(code == 1 && out.contains("did not install"), "{out}");
     assert_eq!(person.files(), [".local/bin/notewell"]);
+    std::fs::remove_file(person.home().join(".local/bin/notewell")).unwrap();
+    // Pages that somebody wrote with `notewell man`.
+    let page = person.home().join(".local/share/man/man1/notewell.1");
+    std::fs::create_dir_all(page.parent().unwrap()).unwrap();
+    put(&page, "mine");
+    let (code, out) = person.install();
+    assert!(code == 1 && out.contains("man1/notewell.1` that this script did not install"), "{out}");
+    assert_eq!(person.files(), [".local/share/man/man1/notewell.1"]);
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
     let prefix = person.home().join("with a space");
     let (code, out) =
         person.run(&["sh"], &["--from", release, "--prefix", prefix.to_str().unwrap()]);
@@ -272,4 +281,26 @@ fn what_is_missing_or_foreign_is_named() {
     command.env_clear().env("PATH", "/usr/bin:/bin");
     let (code, out) = printed(&command.output().unwrap());
     assert!(code == 0 && !prefix.join("bin/notewell").exists(), "{out}");
+}
+
+#[test]
+fn a_program_that_a_service_runs_is_not_removed() {
+    let person = Person::new();
+    person.pack_small("0.1.0", &["notewell.1"]);
+    assert_eq!(person.install().0, 0);
+    let home = person.home();
+    let unit = home.join(".config/systemd/user/notewell.service");
+    std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
+    put(&unit, format!("ExecStart={}/.local/bin/notewell serve\n", home.display()));
+    std::os::unix::fs::symlink(home.join(".local"), home.join("linked")).unwrap();
+    for prefix in [".local", ".local/", "linked"] {
+        let prefix = format!("{}/{prefix}", home.display());
+        let (code, out) = person.run(&["sh"], &["--uninstall", "--prefix", &prefix]);
+        assert!(code == 1 && out.contains("service uninstall"), "{prefix}: {out}");
+        assert!(home.join(".local/bin/notewell").is_file(), "{prefix}");
+    }
+    std::fs::remove_file(unit).unwrap();
+    let prefix = format!("{}/.local//", home.display());
+    let (code, out) = person.run(&["sh"], &["--uninstall", "--prefix", &prefix]);
+    assert!(code == 0 && !home.join(".local/bin/notewell").exists(), "{out}");
 }
