@@ -314,6 +314,13 @@ def formula_points_at_the_tarballs(folder):
 
 
 @check
+def installer_downloads_from_the_address_of_the_release(folder):
+    [line] = [line for line in (RELEASE / "notewell.rb").read_text().splitlines() if "homepage" in line]
+    address = line.split('"')[1]
+    assert f"{{NOTEWELL_REPOSITORY:-{address}}}" in (RELEASE / "install.sh").read_text(), address
+
+
+@check
 def workflows_are_valid(folder):
     env = {**os.environ, "TOOLS": str(TOOLS)}
     run(NODE, HERE / "workflows.mjs", *sorted((HERE.parents[1] / ".github/workflows").glob("*.yml")), env=env)
