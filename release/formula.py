@@ -15,7 +15,7 @@ class Notewell < Formula
   desc "Gives AI agents your notes, cards, bookmarks and prompts over MCP"
   homepage "{homepage}"
   version "{version}"
-  license any_of: ["MIT", "Apache-2.0"]
+  license all_of: ["CC-BY-SA-4.0", {{ any_of: ["MIT", "Apache-2.0"] }}]
 """
 
 TAIL = """

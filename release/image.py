@@ -42,7 +42,7 @@ def labels():
         "org.opencontainers.image.revision": setting("COMMIT"),
         "org.opencontainers.image.created": moment(),
         "org.opencontainers.image.source": setting("REPOSITORY"),
-        "org.opencontainers.image.licenses": "(MIT OR Apache-2.0) AND CC-BY-SA-4.0",
+        "org.opencontainers.image.licenses": setting("LICENCE"),
         "io.modelcontextprotocol.server.name": setting("SERVER_NAME"),
     }
 

@@ -28,7 +28,7 @@ def manifest(platform, program):
         "author": {"name": "Notewell", "url": setting("REPOSITORY")},
         "repository": {"type": "git", "url": setting("REPOSITORY")},
         "homepage": setting("REPOSITORY"),
-        "license": "MIT OR Apache-2.0",
+        "license": setting("LICENCE"),
         "keywords": ["notes", "markdown", "obsidian", "search", "bookmarks", "prompts"],
         "server": {
             "type": "binary",

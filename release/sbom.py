@@ -64,7 +64,8 @@ def main():
         "version": 1,
         "metadata": {
             "timestamp": moment(),
-            "component": component(packages[root], sums, "application"),
+            "component": component(packages[root], sums, "application")
+            | {"licenses": [{"expression": setting("LICENCE")}]},
             "properties": [
                 {"name": "notewell:commit", "value": setting("COMMIT")},
                 {"name": "notewell:target", "value": target},
