@@ -3,7 +3,7 @@
 use clap::{Command, CommandFactory};
 use notewell::cli::Cli;
 
-use super::pages;
+use super::{at_the_root, pages};
 use crate::pasted::root;
 
 /// Why a line such as `notewell token create --user ann` is no command line of this program.
@@ -86,9 +86,10 @@ fn commands_that_pages_name_exist() {
     assert!(fault(&program, "notewell token create --nome x").is_some());
     assert_eq!(fault(&program, "notewell token create --user ann --data DIR | cat"), None);
     let mut all: Vec<(String, String)> = pages();
-    for name in ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
-        all.push((name.to_owned(), std::fs::read_to_string(root().join(name)).unwrap()));
-    }
+    all.extend(
+        ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CHANGELOG.md", "BENCHMARKS.md"]
+            .map(at_the_root),
+    );
     let mut named = 0;
     for (page, text) in all {
         for line in lines_of_page(&text) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::pages;
+use super::{at_the_root, pages};
 use crate::pasted::root;
 
 /// A text without its blocks of code.
@@ -55,9 +55,10 @@ fn every_page_is_in_the_summary() {
 fn every_link_leads_somewhere() {
     let mut texts: HashMap<String, String> =
         pages().into_iter().map(|(name, text)| (format!("docs/{name}"), text)).collect();
-    for name in ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTEXT.md"] {
-        texts.insert(name.to_owned(), std::fs::read_to_string(root().join(name)).unwrap());
-    }
+    texts.extend(
+        ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTEXT.md", "BENCHMARKS.md"]
+            .map(at_the_root),
+    );
     let mut followed = 0;
     for (page, text) in &texts {
         for target in targets(text) {
