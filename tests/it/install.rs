@@ -268,7 +268,10 @@ fn what_is_missing_or_foreign_is_named() {
     std::fs::create_dir_all(page.parent().unwrap()).unwrap();
     put(&page, "mine");
     let (code, out) = person.install();
-    assert!(code == 1 && out.contains("man1/notewell.1` that this script did not install"), "{out}");
+    assert!(
+        code == 1 && out.contains("man1/notewell.1` that this script did not install"),
+        "{out}"
+    );
     assert_eq!(person.files(), [".local/share/man/man1/notewell.1"]);
     assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
     let prefix = person.home().join("with a space");

@@ -154,6 +154,9 @@ fn doctor_names_what_is_odd_in_a_vault_with_its_remedy() {
     let home = Home::new();
     home.note("open.md", "---\ntitle: Never closed\n\nText.\n");
     home.note("filed.md", "---\ncategory: Nonsense\n---\nText.\n");
+    for name in ["b", "c"] {
+        home.note(&format!("filed-{name}.md"), "---\ncategory: nonsense\n---\nText.\n");
+    }
     home.note("review.md", "---\nmcp_method: review\n---\n{{note:nowhere.md#A}}{{note:no|x}}\n");
     home.note("inner/a.md", "# Inner\n\nA note of the inner vault.\n");
     symlink("open.md", home.vault().join("link.md")).unwrap();
@@ -166,7 +169,7 @@ fn doctor_names_what_is_odd_in_a_vault_with_its_remedy() {
     let found = findings(&home);
     for part in [
         "`open.md`: the frontmatter starts with `---` and is never closed",
-        "`filed.md` has the category `Nonsense`",
+        " and 2 other notes have the category `nonsense`",
         "`review.md` includes `{{note:nowhere.md#A}}`",
         "`link.md` in the vault `vault` is left out: a symbolic link",
         "`pipe.md` in the vault `vault` is left out: a named pipe",

@@ -1,5 +1,7 @@
 //! Findings about vaults and their pages.
 
+use std::collections::BTreeMap;
+
 use super::Finding;
 use crate::{
     app::{App, vaults::NO_VAULT},
@@ -46,6 +48,7 @@ impl App {
 
     pub(super) fn check_pages(&self, findings: &mut Vec<Finding>) -> Result<()> {
         let categories = self.category_names().unwrap_or_default();
+        let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in self.store.pages.list(None, usize::MAX, &Visible::everything())? {
             for problem in &row.facts.page.problems {
                 findings.push(Finding::wrong(
@@ -59,8 +62,13 @@ impl App {
                     "split it into smaller notes, if it is edited often",
                 ));
             }
-            findings.extend(unknown_category(&row, &categories));
+            if let Some(category) = unknown_category(&row, &categories) {
+                unknown.entry(category).or_default().push(row.path);
+            }
         }
+        let known = categories.join(", ");
+        findings
+            .extend(unknown.iter().map(|(category, paths)| filed_under(category, paths, &known)));
         for (path, problem) in self.method_problems()? {
             findings.push(Finding::wrong(
                 format!("`{path}`: {problem}"),
@@ -100,18 +108,23 @@ impl App {
 /// Pages that have a price and are no methods, in one finding: `price` may be a property like any
 /// other.
 fn unsold(rows: &[PageRow]) -> Option<Finding> {
-    let first = rows.first()?;
-    let (notes, have) = match rows.len() {
-        1 => (format!("`{}`", first.path), "has"),
-        2 => (format!("`{}` and another note", first.path), "have"),
-        count => (format!("`{}` and {} other notes", first.path, count - 1), "have"),
-    };
+    let have = notes_have(&rows.first()?.path, rows.len());
     Some(Finding::note(
         format!(
-            "{notes} {have} a `price` and no `mcp_method`: nothing is sold, and they are read as `free` and grants say"
+            "{have} a `price` and no `mcp_method`: nothing is sold, and they are read as `free` and grants say"
         ),
         "give a page that is for sale an `mcp_method`; a `price` that is only a property can stay",
     ))
+}
+
+/// The subject and the verb of a finding about several notes: one of them by its path, the others
+/// by their number.
+fn notes_have(path: &str, notes: usize) -> String {
+    match notes {
+        1 => format!("`{path}` has"),
+        2 => format!("`{path}` and another note have"),
+        notes => format!("`{path}` and {} other notes have", notes - 1),
+    }
 }
 
 fn unreadable(vault: &VaultRow) -> Option<Finding> {
@@ -180,16 +193,17 @@ fn left_out(file: &Skipped) -> Finding {
     }
 }
 
-fn unknown_category(row: &PageRow, known: &[String]) -> Option<Finding> {
-    let category = row.facts.page.extra.get("category")?.as_str()?;
-    let is_known = known.iter().any(|name| name.to_lowercase() == category.to_lowercase());
-    (!known.is_empty() && !is_known).then(|| {
-        Finding::note(
-            format!(
-                "`{}` has the category `{category}`, which the taxonomy does not have",
-                row.path
-            ),
-            format!("it can be filtered by as it is; the categories are: {}", known.join(", ")),
-        )
-    })
+/// The category of a page, in lower case, where the taxonomy has others.
+fn unknown_category(row: &PageRow, known: &[String]) -> Option<String> {
+    let category = row.facts.page.extra.get("category")?.as_str()?.to_lowercase();
+    let is_known = known.iter().any(|name| name.to_lowercase() == category);
+    (!known.is_empty() && !is_known).then_some(category)
+}
+
+fn filed_under(category: &str, paths: &[String], known: &str) -> Finding {
+    let have = notes_have(&paths[0], paths.len());
+    Finding::note(
+        format!("{have} the category `{category}`, which the taxonomy does not have"),
+        format!("it can be filtered by as it is; the categories are: {known}"),
+    )
 }
