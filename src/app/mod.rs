@@ -74,7 +74,7 @@ use crate::{
     },
 };
 
-/// How long a search waits for the index to take in what was acknowledged before it. Longer than
+/// How long a search waits for the index to have what was acknowledged before it. Longer than
 /// any single change takes; a first index says how far it is instead.
 const CATCH_UP: Duration = Duration::from_secs(2);
 

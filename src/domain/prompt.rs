@@ -334,7 +334,7 @@ impl Patch {
 
     /// Changes the fields given, and nothing else. Returns them as they stand in a file, `None` for
     /// one that was cleared. Only what is given is checked: an older prompt that would not pass
-    /// today can still be mended one field at a time.
+    /// today can still be fixed one field at a time.
     pub fn apply(
         self,
         prompt: &mut Prompt,

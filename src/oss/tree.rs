@@ -263,7 +263,7 @@ fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
 }
 
-/// The text of a file, or None for a binary one. A cut inside a character is mended.
+/// The text of a file, or None for a binary one. A cut inside a character is repaired.
 fn as_text(bytes: Vec<u8>, cut: bool) -> Option<String> {
     if bytes.contains(&0) {
         return None;

@@ -1,5 +1,5 @@
 //! What is derived from the library is damaged, missing or of another library: nothing dies, nothing
-//! is answered from it without a word, and it mends itself.
+//! is answered from it without a word, and it repairs itself.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -189,7 +189,7 @@ fn a_running_server_mends_the_index_under_it() {
         }
     }
     home.note("later.md", "# Later\n\nA kangaroo arrives.\n");
-    until("the index is mended", || {
+    until("the index is repaired", || {
         found(&mut client, "kangaroo").contains("later.md")
             && found(&mut client, "дачу").contains("ru.md")
     });

@@ -204,7 +204,7 @@ fn another_amount_or_currency_is_named_and_not_booked() {
     assert_eq!(balance(&home), "0.00");
     let (ok, out, _) = home.run(&["doctor"]);
     assert!(!ok && out.contains("cs_test_1") && out.contains("10.00 USD"), "{out}");
-    // The right event still books it, and nothing is left to mend.
+    // The right event still books it, and nothing is left to repair.
     assert_eq!(stripe.send(&server, &completed(&session, "evt_right")).status, 200);
     assert_eq!(balance(&home), "10.00");
     is_sound(&home);

@@ -15,7 +15,7 @@ const SEED: u64 = 0x5eed_0fa0_1752;
 pub struct Design {
     pub round: String,
     pub faults: [Fault; 2],
-    /// Whether faults may come before the program is ready: while it opens the library, and mends
+    /// Whether faults may come before the program is ready: while it opens the library, and repairs
     /// what the round before left.
     pub from_start: bool,
     /// Seconds that the clock jumps.

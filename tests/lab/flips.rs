@@ -1,4 +1,4 @@
-//! One bit of one file of the data directory flips. Derived files mend themselves and the answer
+//! One bit of one file of the data directory flips. Derived files repair themselves and the answer
 //! stays what it was. Canonical files are not derived from anything: an answer may fail or say what
 //! is wrong, and no command panics.
 
@@ -156,7 +156,7 @@ fn a_flipped_bit_is_never_answered_from_without_a_word() {
         }
     }
     println!(
-        "{} flips in derived files, all mended, {} of them mentioned in the answer; {} in canonical files: {} refused, {} reported by doctor, {} changed a text that nothing can check",
+        "{} flips in derived files, all repaired, {} of them mentioned in the answer; {} in canonical files: {} refused, {} reported by doctor, {} changed a text that nothing can check",
         tally.derived,
         tally.mended_with_a_word,
         tally.canonical,
