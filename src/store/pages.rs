@@ -164,9 +164,11 @@ pub enum PageChange {
     /// Same content, other size or modification time: remembered, not logged.
     #[allow(missing_docs, reason = "described above")]
     Touched { pid: Pid, size: u64, mtime_ns: i64 },
-    /// It is not at its path any more. A page that another process moved meanwhile stays.
+    /// It is not at its path any more. A page that is elsewhere stays, and so does one that the
+    /// change log has after `as_of`: somebody recorded it since the writer looked. `None` is for
+    /// writers who took the page away themselves.
     #[allow(missing_docs, reason = "described above")]
-    Gone { pid: Pid, path: String },
+    Gone { pid: Pid, vault: String, path: String, as_of: Option<i64> },
     /// It could not be read for a while and can again: logged, so that the index reads it.
     #[allow(missing_docs, reason = "described above")]
     Readable { pid: Pid },
@@ -280,7 +282,7 @@ pub trait Pages: Send + Sync {
     fn apply(&self, changes: &[PageChange]) -> Result<Synced>;
 
     /// What a walk left out: replaces what was recorded for that vault, or, with `looked_at`, for
-    /// these paths of it.
+    /// these paths of it. Nothing of a vault that is not registered is recorded.
     fn set_skipped(
         &self,
         vault: &str,

@@ -15,7 +15,7 @@ use notewell::{
         bookmarks::{Filed, Put, Window},
         cards::{CardQuery, Flag, Images, Imported, Occupancy},
         jsonl::JsonlPrompts,
-        pages::{Authorship, Facts, NewPage, PageChange, VaultProblem},
+        pages::{Authorship, Facts, NewPage, PageChange, Skipped, VaultProblem},
         postgres::{Postgres, PostgresPrompts},
         reports::StoredReport,
         revisions::{Actor, NewChange, Revision},
@@ -160,14 +160,31 @@ fn pages_come_change_move_and_go() {
         pages.apply(&[PageChange::Touched { pid: all[0], size: 9, mtime_ns: 9 }]).unwrap();
         assert_eq!(store.items.head().unwrap(), head);
         let moved = PageChange::Put { pid: Some(all[2]), page: page("x/スープ.md", "text", 3) };
-        pages.apply(&[moved, PageChange::Gone { pid: all[0], path: "soup.md".into() }]).unwrap();
+        let gone = |pid, vault: &str, path: &str, as_of| {
+            let (vault, path) = (vault.to_owned(), path.to_owned());
+            [PageChange::Gone { pid, vault, path, as_of }]
+        };
+        let [soup] = gone(all[0], "v", "soup.md", Some(head));
+        pages.apply(&[moved, soup]).unwrap();
         assert_eq!(pid("x/スープ.md"), all[2]);
         assert_eq!(paths(pages, &all), ["суп.md", "x/スープ.md"]);
         assert_eq!(store.items.changes(head, 10).unwrap().len(), 2);
         assert_eq!(pages.with_content("v", &[[3; 32]]).unwrap().len(), 1);
-        // Who saw it go from where it was does not see where it is.
-        let gone = PageChange::Gone { pid: all[2], path: "スープ.md".into() };
-        assert_eq!(pages.apply(&[gone]).unwrap().gone, 0);
+        // Who saw it go from where it was does not see where it is, nor that it is back since.
+        for (vault, path, as_of) in [
+            ("v", "スープ.md", None),
+            ("v-2", "x/スープ.md", None),
+            ("v", "x/スープ.md", Some(head)),
+        ] {
+            let gone = gone(all[2], vault, path, as_of);
+            assert_eq!(pages.apply(&gone).unwrap().gone, 0, "{vault}/{path} as of {as_of:?}");
+            assert_eq!(pid("x/スープ.md"), all[2]);
+        }
+        let now = store.items.head().unwrap();
+        let applied = pages.apply(&gone(all[2], "v", "x/スープ.md", Some(now))).unwrap();
+        assert_eq!((applied.gone, pages.count_of("v").unwrap()), (1, 1));
+        let back = PageChange::Put { pid: None, page: page("x/スープ.md", "text", 3) };
+        pages.apply(&[back]).unwrap();
         assert_eq!(pid("x/スープ.md"), all[2]);
         for problem in [Some(VaultProblem::Empty), Some(VaultProblem::Unreadable("x".into())), None]
         {
@@ -188,6 +205,17 @@ fn pages_come_change_move_and_go() {
             assert_eq!(pages.apply(&[put]).unwrap_err().code, Code::NotFound);
         }
         assert_eq!((pages.count_of("v").unwrap(), store.items.head().unwrap()), (0, head));
+        let left_out = Skipped {
+            vault: "v".into(),
+            path: "суп.md".into(),
+            kind: "size".into(),
+            reason: "too large".into(),
+        };
+        pages.set_skipped("v", None, std::slice::from_ref(&left_out)).unwrap();
+        assert!(pages.skipped().unwrap().is_empty());
+        let registered = Skipped { vault: "v-2".into(), ..left_out };
+        pages.set_skipped("v-2", None, std::slice::from_ref(&registered)).unwrap();
+        assert_eq!(pages.skipped().unwrap(), [registered]);
         assert!(pages.list(None, 10, &Visible::everything()).unwrap().is_empty());
         assert_eq!(store.items.count(Some(Kind::Page)).unwrap(), 0);
     });

@@ -160,8 +160,8 @@ impl App {
                     changes.push(PageChange::Put { pid: revision.pid, page });
                 }
                 None => changes.extend(revision.pid.map(|pid| {
-                    let path = path.as_str().to_owned();
-                    PageChange::Gone { pid, path }
+                    let (vault, path) = (vault.to_owned(), path.as_str().to_owned());
+                    PageChange::Gone { pid, vault, path, as_of: None }
                 })),
             }
         }

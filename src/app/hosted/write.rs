@@ -137,7 +137,10 @@ impl App {
         path: &VaultPath,
         read: Option<Read>,
     ) -> (Option<PageChange>, Option<Skipped>) {
-        let gone = was.map(|(pid, from)| PageChange::Gone { pid, path: from.as_str().to_owned() });
+        let gone = was.map(|(pid, from)| {
+            let (vault, path) = (vault.name.clone(), from.as_str().to_owned());
+            PageChange::Gone { pid, vault, path, as_of: None }
+        });
         match read {
             Some(Ok(file)) => {
                 let page = Box::new(self.sources.new_page(&vault.name, path, &file, true));

@@ -1,7 +1,8 @@
 //! Brings the registry up to what is on disk: a whole vault, or the paths that a watcher named.
 //!
-//! A page is gone only when its folder was listed and the file is not in it. What cannot be read,
-//! and a vault that cannot be listed or is suddenly empty, leave the library as it was.
+//! A page is gone only when its folder was listed, the file is not in it, and nobody recorded the
+//! page since. What cannot be read, and a vault that cannot be listed or is suddenly empty, leave the
+//! library as it was.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,15 +30,29 @@ const BATCH: usize = 2000;
 /// A changed note above this size is read after the others of its batch, so that they do not wait.
 const LARGE: u64 = 1 << 20;
 
+/// How often a vault is looked at again because pages of it were recorded meanwhile.
+const LOOKS: usize = 4;
+
 /// A look at a vault: what was known of it and what is on disk.
 struct Look<'a> {
     row: &'a VaultRow,
+    /// The position of the change log before the look.
+    as_of: i64,
     known: Vec<PageRow>,
     walk: Walk,
     /// Paths that the look before could not read.
     were_unreadable: HashSet<String>,
     /// The vault as a whole could not be read before.
     is_back: bool,
+}
+
+/// What came of a look.
+struct Settled {
+    synced: Synced,
+    /// What was left out.
+    skipped: Vec<Skipped>,
+    /// Somebody else recorded a page that this look did not see any more; another look decides.
+    is_outdated: bool,
 }
 
 impl Sources {
@@ -57,7 +72,18 @@ impl Sources {
         accept_empty: bool,
         progress: &dyn Progress,
     ) -> Result<Synced> {
+        look_until_settled(row, || self.look_once(row, accept_empty, progress))
+    }
+
+    /// Looks at a whole vault. `false` when another look has to decide.
+    fn look_once(
+        &self,
+        row: &VaultRow,
+        accept_empty: bool,
+        progress: &dyn Progress,
+    ) -> Result<(Synced, bool)> {
         let pages = &self.store.pages;
+        let as_of = self.store.items.head()?;
         // Before the walk: what another process makes and records meanwhile may be in a folder that
         // was passed, and is not gone.
         let known = pages.of_vault(&row.name)?;
@@ -69,13 +95,16 @@ impl Sources {
         if walk.files.is_empty() && !known.is_empty() && !hidden && !accept_empty {
             pages.set_problem(&row.name, Some(&VaultProblem::Empty))?;
             tracing::warn!(vault = row.name, "the vault is empty; its notes are kept");
-            return Ok(Synced::default());
+            return Ok((Synced::default(), true));
         }
         let is_back = self.vault(&row.name)?.is_some_and(|row| row.problem.is_some());
         let were_unreadable = self.were_unreadable(&row.name)?;
-        let look = Look { row, known, walk, were_unreadable, is_back };
-        let (synced, skipped) = self.settle(look, progress)?;
+        let look = Look { row, as_of, known, walk, were_unreadable, is_back };
+        let Settled { synced, skipped, is_outdated } = self.settle(look, progress)?;
         pages.set_skipped(&row.name, None, &skipped)?;
+        if is_outdated {
+            return Ok((synced, false));
+        }
         pages.set_problem(&row.name, None)?;
         match pages.mark_seen(&row.name, Timestamp::now()) {
             // Everything was read; that it was is worth less than the answer that waits for it.
@@ -84,7 +113,7 @@ impl Sources {
             }
             marked => marked?,
         }
-        Ok(synced)
+        Ok((synced, true))
     }
 
     /// Looks at the paths that a watcher named. The rules of a whole look hold for them too.
@@ -97,13 +126,15 @@ impl Sources {
         let mut total = Synced::default();
         let groups = std::iter::once(small).chain(large.into_iter().map(|path| vec![path]));
         for group in groups.filter(|group| !group.is_empty()) {
-            total += self.sync_group(row, group)?;
+            total += look_until_settled(row, || self.sync_group(row, &group))?;
         }
         Ok(total)
     }
 
-    fn sync_group(&self, row: &VaultRow, paths: Vec<&PathBuf>) -> Result<Synced> {
+    /// Looks at some paths. `false` when another look has to decide.
+    fn sync_group(&self, row: &VaultRow, paths: &[&PathBuf]) -> Result<(Synced, bool)> {
         let pages = &self.store.pages;
+        let as_of = self.store.items.head()?;
         let only = paths.iter().map(|path| (*path).clone()).collect();
         let mut named = Vec::new();
         let mut known = Vec::new();
@@ -117,10 +148,10 @@ impl Sources {
         // After what is known, as for a whole vault.
         let walk = self.list(row, &Scope { only: Some(only), ..self.scope(row)? })?;
         let were_unreadable = self.were_unreadable(&row.name)?;
-        let look = Look { row, known, walk, were_unreadable, is_back: false };
-        let (synced, skipped) = self.settle(look, &Silent)?;
+        let look = Look { row, as_of, known, walk, were_unreadable, is_back: false };
+        let Settled { synced, skipped, is_outdated } = self.settle(look, &Silent)?;
         pages.set_skipped(&row.name, Some(&named), &skipped)?;
-        Ok(synced)
+        Ok((synced, !is_outdated))
     }
 
     /// Removes what writers left who were killed. Under the turn nobody of this library writes, and
@@ -222,12 +253,8 @@ impl Sources {
         self.were_unreadable(vault).is_ok_and(|paths| !paths.is_empty())
     }
 
-    /// Decides what became of each page, and records it. Gives what was left out, too.
-    fn settle(
-        &self,
-        mut look: Look<'_>,
-        progress: &dyn Progress,
-    ) -> Result<(Synced, Vec<Skipped>)> {
+    /// Decides what became of each page, and records it.
+    fn settle(&self, mut look: Look<'_>, progress: &dyn Progress) -> Result<Settled> {
         let row = look.row;
         let mut skipped: Vec<Skipped> = look
             .walk
@@ -267,6 +294,7 @@ impl Sources {
         look.known.retain(|page| !is_at_or_below(&page.path, &unreadable));
         self.find_moved(&mut look, &mut files, &fresh)?;
         let mut changes = Vec::new();
+        let mut gone = 0;
         let seen: Vec<Seen<'_>> = files
             .iter()
             .map(|file| seen(file, fresh.get(file.path.as_str()).map(|page| page.hash)))
@@ -300,7 +328,9 @@ impl Sources {
                 }
                 Pairing::Gone { pid } => {
                     let path = paths.get(&pid).copied().unwrap_or_default().to_owned();
-                    changes.push(PageChange::Gone { pid, path });
+                    let (vault, as_of) = (row.name.clone(), Some(look.as_of));
+                    changes.push(PageChange::Gone { pid, vault, path, as_of });
+                    gone += 1;
                 }
                 Pairing::Changed { pid, seen } | Pairing::Moved { pid, seen } => {
                     let page = self.take(row, &mut fresh, &files[seen])?;
@@ -317,7 +347,7 @@ impl Sources {
         for batch in changes.chunks(BATCH) {
             total += self.store.pages.apply(batch)?;
         }
-        Ok((total, skipped))
+        Ok(Settled { synced: total, skipped, is_outdated: total.gone < gone })
     }
 
     /// Completes moves that this look saw only in part. A file that appeared may be a known page
@@ -376,6 +406,22 @@ impl Sources {
             }),
         }
     }
+}
+
+/// Looks again while others record pages that a look did not see any more.
+fn look_until_settled(row: &VaultRow, look: impl Fn() -> Result<(Synced, bool)>) -> Result<Synced> {
+    let mut total = Synced::default();
+    for _ in 0..LOOKS {
+        let (synced, is_settled) = look()?;
+        total += synced;
+        if is_settled {
+            return Ok(total);
+        }
+    }
+    Err(Error::conflict(format!(
+        "notes of the vault `{}` were recorded by somebody else while it was read; it is read again",
+        row.name
+    )))
 }
 
 fn known_pages(rows: &[PageRow]) -> Vec<Known<'_>> {

@@ -262,6 +262,9 @@ impl Pages for Postgres {
             return Ok(());
         }
         self.write(|tx| {
+            if !is_registered(tx, vault)? {
+                return Ok(());
+            }
             for skipped in &known {
                 tx.execute(
                     "DELETE FROM skipped WHERE vault = $1 AND path = $2",
@@ -334,8 +337,8 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
                     &[&pid.0, &(*size as i64), mtime_ns],
                 )?;
             }
-            PageChange::Gone { pid, path } => {
-                if !is_elsewhere(tx, *pid, path)? {
+            PageChange::Gone { pid, vault, path, as_of } => {
+                if !stays(tx, *pid, (vault, path), *as_of)? {
                     remove(tx, *pid)?;
                     synced.gone += 1;
                 }
@@ -352,11 +355,15 @@ pub(super) fn apply(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<
 /// Refuses pages of vaults that are not registered.
 fn check_vaults(tx: &mut Transaction<'_>, changes: &[PageChange]) -> Result<(), Fault> {
     for vault in vaults_of(changes) {
-        if tx.query_opt("SELECT 1 FROM vaults WHERE name = $1", &[&vault])?.is_none() {
+        if !is_registered(tx, vault)? {
             return Err(removed_vault(vault).into());
         }
     }
     Ok(())
+}
+
+fn is_registered(tx: &mut Transaction<'_>, vault: &str) -> Result<bool, Fault> {
+    Ok(tx.query_opt("SELECT 1 FROM vaults WHERE name = $1", &[&vault])?.is_some())
 }
 
 fn insert(tx: &mut Transaction<'_>, page: &NewPage) -> Result<(), Fault> {
@@ -411,10 +418,16 @@ fn write(tx: &mut Transaction<'_>, pid: Pid, page: &NewPage) -> Result<(), Fault
     Ok(())
 }
 
-/// Whether a page has another path by now.
-fn is_elsewhere(tx: &mut Transaction<'_>, pid: Pid, path: &str) -> Result<bool, Fault> {
-    let select = "SELECT 1 FROM pages WHERE pid = $1 AND path <> $2";
-    Ok(tx.query_opt(select, &[&pid.0, &path])?.is_some())
+/// Whether a page is elsewhere by now, or was recorded after `as_of`.
+fn stays(
+    tx: &mut Transaction<'_>,
+    pid: Pid,
+    (vault, path): (&str, &str),
+    as_of: Option<i64>,
+) -> Result<bool, Fault> {
+    let select = "SELECT 1 FROM pages p LEFT JOIN changes c ON c.pid = p.pid
+         WHERE p.pid = $1 AND (p.vault <> $2 OR p.path <> $3 OR c.seq > $4)";
+    Ok(tx.query_opt(select, &[&pid.0, &vault, &path, &as_of])?.is_some())
 }
 
 fn remove(tx: &mut Transaction<'_>, pid: Pid) -> Result<(), Fault> {

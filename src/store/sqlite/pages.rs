@@ -243,6 +243,9 @@ impl Pages for Sqlite {
             return Ok(());
         }
         self.write(|tx| {
+            if !is_registered(tx, vault)? {
+                return Ok(());
+            }
             let mut delete = tx.prepare("DELETE FROM skipped WHERE vault = ?1 AND path = ?2")?;
             for skipped in &known {
                 delete.execute([vault, &skipped.path])?;
@@ -284,8 +287,8 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<Sync
                 tx.prepare_cached("UPDATE pages SET size = ?2, mtime_ns = ?3 WHERE pid = ?1")?
                     .execute(params![pid.0, *size as i64, mtime_ns])?;
             }
-            PageChange::Gone { pid, path } => {
-                if !is_elsewhere(tx, *pid, path)? {
+            PageChange::Gone { pid, vault, path, as_of } => {
+                if !stays(tx, *pid, (vault, path), *as_of)? {
                     remove(tx, *pid)?;
                     synced.gone += 1;
                 }
@@ -301,13 +304,16 @@ pub(super) fn apply(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<Sync
 
 /// Refuses pages of vaults that are not registered.
 fn check_vaults(tx: &Transaction<'_>, changes: &[PageChange]) -> Result<(), Stop> {
-    let mut query = tx.prepare_cached("SELECT 1 FROM vaults WHERE name = ?1")?;
     for vault in vaults_of(changes) {
-        if !query.exists([vault])? {
+        if !is_registered(tx, vault)? {
             return Err(removed_vault(vault).into());
         }
     }
     Ok(())
+}
+
+fn is_registered(tx: &Transaction<'_>, vault: &str) -> rusqlite::Result<bool> {
+    tx.prepare_cached("SELECT 1 FROM vaults WHERE name = ?1")?.exists([vault])
 }
 
 const SKIPPED: &str = "vault, path, kind, reason";
@@ -362,10 +368,18 @@ fn write(tx: &Transaction<'_>, pid: Pid, page: &NewPage) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Whether a page has another path by now.
-fn is_elsewhere(tx: &Transaction<'_>, pid: Pid, path: &str) -> rusqlite::Result<bool> {
-    tx.prepare_cached("SELECT 1 FROM pages WHERE pid = ?1 AND path <> ?2")?
-        .exists(params![pid.0, path])
+/// Whether a page is elsewhere by now, or was recorded after `as_of`.
+fn stays(
+    tx: &Transaction<'_>,
+    pid: Pid,
+    (vault, path): (&str, &str),
+    as_of: Option<i64>,
+) -> rusqlite::Result<bool> {
+    tx.prepare_cached(
+        "SELECT 1 FROM pages p LEFT JOIN changes c ON c.pid = p.pid
+         WHERE p.pid = ?1 AND (p.vault <> ?2 OR p.path <> ?3 OR c.seq > ?4)",
+    )?
+    .exists(params![pid.0, vault, path, as_of])
 }
 
 fn remove(tx: &Transaction<'_>, pid: Pid) -> rusqlite::Result<()> {

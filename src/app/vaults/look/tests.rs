@@ -10,7 +10,7 @@ use std::{
 use crate::{
     app::{App, Sources},
     config::{Config, EmbedProvider},
-    domain::{Pid, Result, Silent, Timestamp, Visible},
+    domain::{Code, Pid, Result, Silent, Timestamp, Visible},
     store::{
         items::Synced,
         pages::{Authorship, PageChange, PageRow, Pages, Skipped, VaultProblem, VaultRow},
@@ -19,18 +19,25 @@ use crate::{
 
 type Doing = Box<dyn FnOnce() + Send>;
 
-/// Pages, of which another process changes some just before they are compared with the files.
+/// Pages, of which another process changes some during a look.
 struct Shared {
     pages: Arc<dyn Pages>,
-    meanwhile: Mutex<Option<Doing>>,
+    /// Just before they are compared with the files.
+    before_reading: Mutex<Option<Doing>>,
+    /// Just before what a look found is recorded, one at a time.
+    before_writing: Mutex<Vec<Doing>>,
 }
 
 impl Shared {
     fn let_others(&self) {
-        let doing = self.meanwhile.lock().unwrap().take();
+        let doing = self.before_reading.lock().unwrap().take();
         if let Some(doing) = doing {
             doing();
         }
+    }
+
+    fn meanwhile(&self, doing: impl FnOnce() + Send + 'static) {
+        self.before_writing.lock().unwrap().push(Box::new(doing));
     }
 }
 
@@ -52,6 +59,14 @@ impl Pages for Shared {
         self.pages.of_vault(vault)
     }
 
+    fn apply(&self, changes: &[PageChange]) -> Result<Synced> {
+        let doing = self.before_writing.lock().unwrap().pop();
+        if let Some(doing) = doing {
+            doing();
+        }
+        self.pages.apply(changes)
+    }
+
     hand_on! {
         vaults() -> Result<Vec<VaultRow>>;
         add_vault(name: &str, location: &str, poll: bool) -> Result<VaultRow>;
@@ -66,7 +81,6 @@ impl Pages for Shared {
         count_of(vault: &str) -> Result<u64>;
         list(after: Option<Pid>, limit: usize, visible: &Visible) -> Result<Vec<PageRow>>;
         methods() -> Result<Vec<PageRow>>;
-        apply(changes: &[PageChange]) -> Result<Synced>;
         set_skipped(vault: &str, at: Option<&[String]>, skipped: &[Skipped]) -> Result<()>;
         skipped() -> Result<Vec<Skipped>>;
     }
@@ -81,7 +95,11 @@ fn two_processes(folder: &Path) -> (App, VaultRow, Arc<Sources>, Arc<Shared>) {
     let app = App::open(config, Vec::new()).unwrap();
     let vault = app.sources.add_vault(&folder.join("notes"), None, false).unwrap();
     app.sources.sync_vault(&vault, &Silent).unwrap();
-    let shared = Arc::new(Shared { pages: app.store.pages.clone(), meanwhile: Mutex::default() });
+    let shared = Arc::new(Shared {
+        pages: app.store.pages.clone(),
+        before_reading: Mutex::default(),
+        before_writing: Mutex::default(),
+    });
     let mut store = app.store.clone();
     store.pages = shared.clone();
     let second = Sources::new(app.config.clone(), store, app.cards.clone(), app.prompts.clone());
@@ -95,7 +113,7 @@ fn a_note_that_another_process_makes_during_a_look_stays() {
         let (app, vault, second, shared) = two_processes(folder.path());
         let (first, row) = (app.sources.clone(), vault.clone());
         let file = folder.path().join("notes/新しい.md");
-        *shared.meanwhile.lock().unwrap() = Some(Box::new(move || {
+        *shared.before_reading.lock().unwrap() = Some(Box::new(move || {
             std::fs::write(file, "# Новая\n").unwrap();
             first.sync_paths(&row, &["新しい.md".into()]).unwrap();
         }));
@@ -104,8 +122,69 @@ fn a_note_that_another_process_makes_during_a_look_stays() {
             false => second.sync_paths(&vault, &["新しい.md".into()]),
         }
         .unwrap();
-        assert!(shared.meanwhile.lock().unwrap().is_none());
+        assert!(shared.before_reading.lock().unwrap().is_none());
         assert!(app.store.pages.find("notes", "新しい.md").unwrap().is_some(), "whole: {whole}");
         assert_eq!(app.store.pages.count_of("notes").unwrap(), 2);
+    }
+}
+
+/// Looks as the second process does, at the whole vault or at a path.
+fn look(second: &Sources, vault: &VaultRow, whole: bool) -> Result<Synced> {
+    match whole {
+        true => second.sync_vault(vault, &Silent),
+        false => second.sync_paths(vault, &["old.md".into()]),
+    }
+}
+
+#[test]
+fn a_page_that_went_and_came_back_during_a_look_stays() {
+    for whole in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (app, vault, second, shared) = two_processes(folder.path());
+        let pid = app.store.pages.find("notes", "old.md").unwrap().unwrap().pid;
+        let file = folder.path().join("notes/old.md");
+        // A vault that is empty as a whole keeps its notes.
+        std::fs::write(folder.path().join("notes/другая.md"), "# Другая\n").unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let (first, row) = (app.sources.clone(), vault.clone());
+        shared.meanwhile(move || {
+            first.sync_vault(&row, &Silent).unwrap();
+            std::fs::write(file, "# Old\n").unwrap();
+            first.sync_vault(&row, &Silent).unwrap();
+        });
+        look(&second, &vault, whole).unwrap();
+        assert!(shared.before_writing.lock().unwrap().is_empty());
+        let found = app.store.pages.find("notes", "old.md").unwrap();
+        assert_eq!(found.map(|row| row.pid), Some(pid), "whole: {whole}");
+    }
+}
+
+#[test]
+fn a_page_that_stayed_goes_with_the_next_look_when_its_file_is_gone() {
+    for whole in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (app, vault, second, shared) = two_processes(folder.path());
+        std::fs::write(folder.path().join("notes/другая.md"), "# Другая\n").unwrap();
+        std::fs::remove_file(folder.path().join("notes/old.md")).unwrap();
+        // Each author is a change of every page of the vault.
+        let record = |author: &str| {
+            let (pages, author) = (app.store.pages.clone(), Authorship::Vault(author.into()));
+            move || pages.set_authorship("notes", &author).unwrap()
+        };
+        shared.meanwhile(record("ann"));
+        look(&second, &vault, whole).unwrap();
+        assert!(app.store.pages.find("notes", "old.md").unwrap().is_none(), "whole: {whole}");
+        // One that is recorded again and again is not given up in silence.
+        std::fs::write(folder.path().join("notes/old.md"), "# Old\n").unwrap();
+        app.sources.sync_vault(&vault, &Silent).unwrap();
+        std::fs::remove_file(folder.path().join("notes/old.md")).unwrap();
+        for author in ["ann", "bob", "eve", "joe", "kim"] {
+            shared.meanwhile(record(author));
+        }
+        let error = look(&second, &vault, whole).unwrap_err();
+        assert_eq!(error.code, Code::Conflict, "{error}");
+        shared.before_writing.lock().unwrap().clear();
+        look(&second, &vault, whole).unwrap();
+        assert!(app.store.pages.find("notes", "old.md").unwrap().is_none(), "whole: {whole}");
     }
 }
