@@ -29,4 +29,4 @@ pub use snippet::{Snippet, snippet};
 pub use stop::is_stop_word;
 
 /// Grows whenever the terms of some text change, so that an index knows to rebuild itself.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
