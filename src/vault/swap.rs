@@ -14,7 +14,10 @@ use std::{
 
 use tempfile::TempPath;
 
-use super::{walk::TEMPORARY, write::sync_folder};
+use super::{
+    walk::TEMPORARY,
+    write::{folder_of, make_folders_or, sync_folder},
+};
 use crate::domain::{Error, Result, error::Doing};
 
 /// How long a file in the making may rest before it counts as left behind.
@@ -54,7 +57,7 @@ impl Staged {
 
     /// A new file, with the permissions of `like`.
     pub fn create(file: &Path, new: &[u8], like: Option<&Path>, prefix: &str) -> Result<Self> {
-        make_folders(file)?;
+        make_folders_or(folder_of(file), |at, error| Err(refused(at, error)))?;
         let beside = stage(file, new, like, prefix)?;
         Ok(Self { file: file.to_owned(), beside, step: Step::Create, committed: false })
     }
@@ -74,7 +77,7 @@ impl Staged {
     }
 
     fn commit_with(&mut self, read: Read<'_>) -> Result<bool> {
-        let (file, beside, changed) = (&self.file, &self.beside, &mut self.committed);
+        let (file, beside, changed) = (&self.file, &mut self.beside, &mut self.committed);
         let done = match &self.step {
             Step::Replace { expected, new } => {
                 exchange_if(beside, file, (expected, new), changed, read)
@@ -82,8 +85,10 @@ impl Staged {
             Step::Create => rename_new(beside, file).map(|done| *changed = done),
             Step::Remove { expected } => remove_if(file, beside, expected, changed, read),
         };
-        // It may be all that is left of the file.
-        self.beside.disable_cleanup(done.is_err() && self.committed);
+        if done.is_err() && self.committed {
+            // It may be all that is left of the file.
+            self.beside.disable_cleanup(true);
+        }
         done.map_err(|error| refused(&self.file, error))?;
         Ok(self.committed)
     }
@@ -101,7 +106,7 @@ impl Staged {
         };
         self.beside.disable_cleanup(reverted.is_err());
         reverted.doing(format_args!("put `{shown}` back"))?;
-        sync_folder(folder(&self.file))
+        sync_folder(folder_of(&self.file))
     }
 
     /// Whether the file goes.
@@ -111,17 +116,17 @@ impl Staged {
 
     /// The folder of the file.
     pub fn folder(&self) -> &Path {
-        folder(&self.file)
+        folder_of(&self.file)
     }
 
     /// Makes the change durable.
     pub fn sync(&self) -> Result<()> {
-        sync_folder(folder(&self.file))
+        sync_folder(folder_of(&self.file))
     }
 
     /// Makes several changes durable: each folder is synced once.
     pub fn sync_all<'a>(all: impl IntoIterator<Item = &'a Self>) -> Result<()> {
-        let folders: BTreeSet<&Path> = all.into_iter().map(|one| folder(&one.file)).collect();
+        let folders: BTreeSet<&Path> = all.into_iter().map(|one| folder_of(&one.file)).collect();
         folders.into_iter().try_for_each(sync_folder)
     }
 }
@@ -129,7 +134,7 @@ impl Staged {
 /// Whether a writer that was killed has set this file aside, with this content, for a change.
 pub fn is_set_aside(file: &Path, content: &[u8], change: i64) -> bool {
     let prefix = staging_prefix(change);
-    let Ok(entries) = fs::read_dir(folder(file)) else { return false };
+    let Ok(entries) = fs::read_dir(folder_of(file)) else { return false };
     entries.flatten().any(|entry| {
         entry.file_name().to_string_lossy().starts_with(&prefix)
             && fs::read(entry.path()).is_ok_and(|bytes| bytes == content)
@@ -140,7 +145,7 @@ pub fn is_set_aside(file: &Path, content: &[u8], change: i64) -> bool {
 pub fn remove_staged(files: impl IntoIterator<Item = PathBuf>, change: i64) {
     let prefix = staging_prefix(change);
     let mut folders: Vec<PathBuf> =
-        files.into_iter().map(|file| folder(&file).to_owned()).collect();
+        files.into_iter().map(|file| folder_of(&file).to_owned()).collect();
     folders.sort();
     folders.dedup();
     for folder in folders {
@@ -192,7 +197,7 @@ fn stage(file: &Path, bytes: &[u8], like: Option<&Path>, prefix: &str) -> Result
         // A new file gets what the user's umask leaves, as from any editor.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut beside = builder.tempfile_in(folder(file)).map_err(|error| refused(file, error))?;
+    let mut beside = builder.tempfile_in(folder_of(file)).map_err(|error| refused(file, error))?;
     if let Some(metadata) = like.and_then(|like| fs::metadata(like).ok()) {
         let kept = beside.as_file().set_permissions(metadata.permissions());
         kept.doing(format_args!("keep the permissions of `{shown}`"))?;
@@ -220,33 +225,11 @@ fn refused(file: &Path, error: io::Error) -> Error {
     }
 }
 
-fn folder(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Makes the folders of a file, durably.
-fn make_folders(file: &Path) -> Result<()> {
-    let wanted = folder(file);
-    let mut missing: Vec<&Path> = wanted.ancestors().take_while(|at| !at.exists()).collect();
-    while let Some(at) = missing.pop() {
-        match fs::create_dir(at) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(refused(at, error));
-            }
-            _ => sync_folder(folder(at))?,
-        }
-    }
-    Ok(())
-}
-
 /// Puts `beside` in the place of `file`, and the file in the place of `beside`, if it holds the
 /// first of `texts`; the second is the new one. In one step: what somebody else writes is either
 /// seen here or comes after. `changed` says whether the files have traded places.
 fn exchange_if(
-    beside: &Path,
+    beside: &mut TempPath,
     file: &Path,
     (expected, new): (&[u8], &[u8]),
     changed: &mut bool,
@@ -265,13 +248,21 @@ fn exchange_if(
         return Ok(());
     }
     exchange(beside, file)?;
-    *changed = false;
-    checked?;
-    if read(beside)? != new {
-        // What came back is newer than what was put there.
-        exchange(beside, file)?;
+    match read(beside) {
+        Ok(back) if back == new => *changed = false,
+        Ok(_) => {
+            // What came back is newer than what was put there.
+            exchange(beside, file)?;
+            *changed = false;
+        }
+        Err(error) => {
+            // Perhaps it is newer, and all that is left of it.
+            tracing::warn!(%error, "a file that was set aside cannot be read and is kept");
+            beside.disable_cleanup(true);
+            *changed = false;
+        }
     }
-    Ok(())
+    checked.map(drop)
 }
 
 /// Whether a file holds a text. Somebody who has it open may still be writing to it.
@@ -403,13 +394,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.md");
         put(&file, "one");
-        let fails = |_: &Path| Err(io::Error::other("I/O error"));
         for stage in [
             Staged::remove(&file, b"one", ".notewell-1-"),
             Staged::replace(&file, b"one", b"two", ".notewell-1-"),
         ] {
             let mut staged = stage.unwrap();
-            let error = staged.commit_with(&fails).unwrap_err();
+            let error = staged.commit_with(&failing_once(|| {})).unwrap_err();
             assert!(error.message.contains("I/O error"), "{error}");
             assert_eq!(fs::read(&file).unwrap(), b"one");
             staged.revert().unwrap();
@@ -417,6 +407,53 @@ mod tests {
             assert_eq!(fs::read(&file).unwrap(), b"one");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// A reader that fails the first time, after something was done.
+    fn failing_once(meanwhile: impl Fn()) -> impl Fn(&Path) -> io::Result<Vec<u8>> {
+        let has_failed = std::cell::Cell::new(false);
+        move |file| {
+            if has_failed.replace(true) {
+                return fs::read(file);
+            }
+            meanwhile();
+            Err(io::Error::other("I/O error"))
+        }
+    }
+
+    #[test]
+    fn what_somebody_saved_while_a_file_could_not_be_checked_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.md");
+        put(&file, "one");
+        let mut staged = Staged::replace(&file, b"one", b"two", ".notewell-1-").unwrap();
+        staged.commit_with(&failing_once(|| put(&file, "мой текст"))).unwrap_err();
+        staged.revert().unwrap();
+        drop(staged);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "мой текст");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_at_all_is_not_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.md");
+        put(&file, "one");
+        let mut staged = Staged::replace(&file, b"one", b"two", ".notewell-1-").unwrap();
+        let saved = std::cell::Cell::new(false);
+        let fails = |_: &Path| {
+            if !saved.replace(true) {
+                put(&file, "мой текст");
+            }
+            Err(io::Error::other("I/O error"))
+        };
+        staged.commit_with(&fails).unwrap_err();
+        staged.revert().unwrap();
+        drop(staged);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
+        let entries = fs::read_dir(folder.path()).unwrap().flatten();
+        let mut left = entries.map(|entry| fs::read_to_string(entry.path()).unwrap());
+        assert!(left.any(|text| text == "мой текст"), "it may be all that is left");
     }
 
     #[test]

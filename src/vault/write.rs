@@ -50,12 +50,22 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 
 /// Makes a folder and those above it that are missing, durably.
 pub fn make_folders(folder: &Path) -> Result<()> {
+    make_folders_or(folder, |at, error| {
+        Err(error).doing(format_args!("make the folder `{}`", at.display()))
+    })
+}
+
+/// The same, with a refusal of the system in the words of the caller.
+pub(super) fn make_folders_or(
+    folder: &Path,
+    refused: impl Fn(&Path, io::Error) -> Result<()>,
+) -> Result<()> {
     let is_missing = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
     let mut missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
     while let Some(at) = missing.pop() {
         match fs::create_dir(at) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(error).doing(format_args!("make the folder `{}`", at.display()));
+                return refused(at, error);
             }
             _ => sync_folder(folder_of(at))?,
         }

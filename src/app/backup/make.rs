@@ -168,9 +168,6 @@ impl Partial {
             fs::remove_dir(target).doing(&what)?;
         }
         fs::rename(&self.folder, target).doing(&what)?;
-        match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => vault::write::sync_folder(parent),
-            _ => vault::write::sync_folder(Path::new(".")),
-        }
+        vault::sync_folder(vault::folder_of(target))
     }
 }

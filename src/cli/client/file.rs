@@ -87,9 +87,8 @@ fn edit(
     let Some(after) = after.filter(|after| before.as_ref() != Some(after)) else {
         return Ok(Edited::Unchanged);
     };
-    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).doing(format_args!("make `{}`", folder.display()))?;
-    }
+    let folder = vault::folder_of(&file);
+    std::fs::create_dir_all(folder).doing(format_args!("make `{}`", folder.display()))?;
     let kept = before.map(|text| keep(&file, &text)).transpose()?;
     vault::replace(&file, after.as_bytes())?;
     Ok(Edited::Written { kept })

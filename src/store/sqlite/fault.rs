@@ -6,7 +6,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::{
     domain::{Error, Result},
-    vault::sync_folder,
+    vault::{folder_of, sync_folder},
 };
 
 /// How `quick_check` names rows that break a rule of their table.
@@ -67,11 +67,6 @@ pub fn sync_names(path: &Path, database: &str) -> Result<()> {
 pub fn sync_commit(path: &Path, database: &str) -> Result<()> {
     sync_folder(folder_of(path))
         .map_err(|error| unconfirmed(database, "sync its folder").with_source(error))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }
 
 /// Turns a failure to open a database file into a sentence. SQLite says only that it cannot; the
