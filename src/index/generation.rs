@@ -54,7 +54,7 @@ pub(super) struct Generation {
     pub(super) reader: IndexReader,
     /// The stamp before the reader was made: another process may have committed meanwhile.
     pub(super) opened: Stamp,
-    /// When its files were last vouched for here.
+    /// When its files were last sealed here.
     sealed: Mutex<Option<Instant>>,
 }
 
@@ -153,7 +153,7 @@ impl Generation {
             .unwrap_or_else(|error| Some(error.message))
     }
 
-    /// Vouches for the files of the last commit unless that was done a moment ago: a file without a
+    /// Seals the files of the last commit unless that was done a moment ago: a file without a
     /// seal costs one verification.
     fn seal_at_times(&self) {
         let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +163,7 @@ impl Generation {
         }
     }
 
-    /// Vouches for the files of the last commit, which this process wrote.
+    /// Seals the files of the last commit, which this process wrote.
     pub(super) fn seal(&self) {
         if let Ok(names) = segment_files(&self.index) {
             Seal::of(&self.path, names.iter().map(String::as_str)).keep(&self.path);

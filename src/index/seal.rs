@@ -61,7 +61,7 @@ impl Mark {
 pub(super) struct Seal(BTreeMap<String, Mark>);
 
 impl Seal {
-    /// Reads the seal of a folder. One that is missing or damaged vouches for nothing.
+    /// Reads the seal of a folder. One that is missing or damaged matches nothing.
     pub(super) fn read(folder: &Path) -> Self {
         fs::read(folder.join(NAME))
             .and_then(open)
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "a test's own file")]
-    fn a_seal_vouches_for_files_that_did_not_change() {
+    fn a_seal_matches_files_that_did_not_change() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a"), b"one").unwrap();
         assert!(!Seal::read(folder.path()).matches(folder.path(), "a"));

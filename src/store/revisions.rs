@@ -134,7 +134,7 @@ pub struct Change {
     pub undoes: Option<ChangeId>,
     /// Only a part of it is reverted yet: whoever undoes it continues this change.
     pub in_part: bool,
-    /// PendingChange, not finished.
+    /// It was begun and is not finished.
     pub pending: bool,
     /// How many items it changed.
     pub revisions: usize,

@@ -399,7 +399,7 @@ fn sealed_count(files: &Files) -> usize {
     usize::try_from(length).unwrap_or(0) / RECORD
 }
 
-/// Vouches for the files as they are now. The caller holds the lease.
+/// Seals the files as they are now. The caller holds the lease.
 fn seal(files: &Files) {
     Seal::of(&files.folder, FILES).keep(&files.folder);
 }

@@ -188,7 +188,7 @@ pub(super) fn returning(
     Ok(same.or(only).map(|(pid, _)| Pid(*pid)))
 }
 
-/// Puts an item in the registry, reviving a buried one; logs it unless nothing changed.
+/// Puts an item in the registry, reviving one that is gone; logs it unless nothing changed.
 pub(super) fn put(
     tx: &mut Transaction<'_>,
     kind: Kind,
@@ -226,7 +226,7 @@ pub(super) fn put(
     Ok((pid, true))
 }
 
-/// Gives an item another key; a buried item that had it makes room.
+/// Gives an item another key; an item that is gone and had it makes room.
 pub(super) fn rename(
     tx: &mut Transaction<'_>,
     pid: Pid,
@@ -236,7 +236,7 @@ pub(super) fn rename(
     if let Some(other) = lookup(tx, kind, key)?
         && other.pid != pid
     {
-        // The log keeps its row of a buried item, so only the key is given up.
+        // The log keeps its row of an item that is gone, so only the key is given up.
         let given_up = format!("{key}{RETIRED_KEY_MARK}{}", other.pid.0);
         tx.execute(
             "UPDATE items SET key = $2, gone = true WHERE pid = $1",

@@ -174,7 +174,7 @@ pub(super) fn returning(
     Ok(same.or(only).map(|(pid, _)| Pid(*pid)))
 }
 
-/// Puts an item in the registry, reviving a buried one; logs it unless nothing changed.
+/// Puts an item in the registry, reviving one that is gone; logs it unless nothing changed.
 pub(super) fn put(
     tx: &Transaction<'_>,
     kind: Kind,
@@ -204,7 +204,7 @@ pub(super) fn put(
     Ok((pid, true))
 }
 
-/// Gives an item another key; a buried item that had it makes room.
+/// Gives an item another key; an item that is gone and had it makes room.
 pub(super) fn rename(
     tx: &Transaction<'_>,
     pid: Pid,
@@ -214,7 +214,7 @@ pub(super) fn rename(
     if let Some(other) = lookup(tx, kind, key)?
         && other.pid != pid
     {
-        // The log keeps its row of a buried item, so only the key is given up.
+        // The log keeps its row of an item that is gone, so only the key is given up.
         tx.prepare_cached("UPDATE items SET key = key || char(0) || pid, gone = 1 WHERE pid = ?1")?
             .execute([other.pid.0])?;
     }
