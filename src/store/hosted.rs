@@ -51,6 +51,8 @@ pub enum Expected {
     Any,
     /// Nothing is there.
     Absent,
+    /// A folder is there.
+    Folder,
     /// A file with this SHA-256.
     Content([u8; 32]),
 }
@@ -64,16 +66,17 @@ pub enum FileStep {
     /// Makes a folder where nothing is.
     #[allow(missing_docs, reason = "described above")]
     Folder { path: VaultPath },
-    /// Removes a file, or a folder with everything below it.
+    /// Removes a file, or a folder with nothing in it.
     #[allow(missing_docs, reason = "described above")]
     Remove { path: VaultPath, expected: Expected },
     /// Moves a file, or a folder with everything below it, to where nothing is. Properties go with
     /// it.
     #[allow(missing_docs, reason = "described above")]
     Move { from: VaultPath, to: VaultPath, expected: Expected },
-    /// Copies a file with its properties, to where nothing or another file is.
+    /// Copies a file with its properties, to where nothing or another file is: what is `expected`
+    /// there.
     #[allow(missing_docs, reason = "described above")]
-    Copy { from: VaultPath, to: VaultPath },
+    Copy { from: VaultPath, to: VaultPath, expected: Expected },
 }
 
 impl FileStep {
@@ -105,6 +108,8 @@ pub struct HostedUsage {
     pub files: u64,
     /// Bytes of all files.
     pub bytes: u64,
+    /// Bytes of the properties of all files, with their names.
+    pub property_bytes: u64,
 }
 
 /// A write to a hosted vault: all of it happens, or nothing.
@@ -131,12 +136,11 @@ pub struct Property {
     pub xml: Vec<u8>,
 }
 
-/// How many properties one file has, and how many bytes they and those of its whole vault have.
+/// How many properties one file has, and how many bytes they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PropertyUsage {
     pub count: u64,
     pub bytes: u64,
-    pub vault_bytes: u64,
 }
 
 /// Properties of one file.
@@ -144,19 +148,7 @@ const MAX_PROPERTIES: u64 = 100;
 /// Bytes of the properties of one file, with their names.
 const MAX_PROPERTY_BYTES: u64 = 64 << 10;
 /// Bytes of the properties of one vault. They do not count as bytes of its files.
-const MAX_VAULT_PROPERTY_BYTES: u64 = 16 << 20;
-
-impl PropertyUsage {
-    /// Whether the file may have its properties.
-    pub fn fits_file(self) -> bool {
-        self.count <= MAX_PROPERTIES && self.bytes <= MAX_PROPERTY_BYTES
-    }
-
-    /// Whether the vault may have its properties.
-    pub fn fits_vault(self) -> bool {
-        self.vault_bytes <= MAX_VAULT_PROPERTY_BYTES
-    }
-}
+pub(super) const MAX_VAULT_PROPERTY_BYTES: u64 = 16 << 20;
 
 /// Keeps the files of hosted vaults.
 pub trait Hosted: Send + Sync {
@@ -192,16 +184,11 @@ pub trait Hosted: Send + Sync {
     fn has_properties(&self, vault: &str) -> Result<bool>;
 
     /// Sets properties (`true`) and removes others, all or nothing. More than a file or its vault may
-    /// have is refused as a limit.
+    /// have is refused as a limit, after the oldest files of the trash lost theirs.
     fn set_properties(&self, vault: &str, path: &str, changes: &[(Property, bool)]) -> Result<()>;
 
     /// Deletes every file of a vault.
     fn delete_files(&self, vault: &str) -> Result<()>;
-}
-
-/// Whether a path is in the trash.
-pub(super) fn is_in_trash(path: &str) -> bool {
-    path.strip_prefix(TRASH).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The folder of a path; empty at the top.
@@ -251,6 +238,10 @@ pub(super) mod refusal {
         Error::invalid_params(format!("`{path}` is a folder; nothing was changed"))
     }
 
+    pub fn not_empty(path: &str) -> Error {
+        Error::conflict(format!("the folder `{path}` is not empty; nothing was changed"))
+    }
+
     pub fn into_itself(path: &str) -> Error {
         Error::invalid_params(format!("`{path}` cannot move into itself; nothing was changed"))
     }
@@ -261,27 +252,29 @@ pub(super) mod refusal {
         match expected {
             Expected::Any => Ok(()),
             Expected::Absent if hash.is_none() => Ok(()),
+            Expected::Folder if hash == Some(None) => Ok(()),
             Expected::Content(content) if hash == Some(Some(content)) => Ok(()),
             Expected::Absent => Err(exists(path)),
-            Expected::Content(_) => Err(changed(path)),
+            Expected::Folder | Expected::Content(_) => Err(changed(path)),
         }
     }
 
-    /// Refuses more properties than a file or its vault may have.
-    pub fn check_properties(path: &str, vault: &str, usage: PropertyUsage) -> Result<()> {
-        if !usage.fits_file() {
-            return Err(Error::limit(format!(
-                "`{path}` would have {} properties with {} bytes, more than {MAX_PROPERTIES} or {MAX_PROPERTY_BYTES} bytes; nothing was changed. Remove some of them",
-                usage.count, usage.bytes
-            )));
-        }
-        match usage.fits_vault() {
+    /// Refuses more properties than a file may have.
+    pub fn check_properties(path: &str, usage: PropertyUsage) -> Result<()> {
+        match usage.count <= MAX_PROPERTIES && usage.bytes <= MAX_PROPERTY_BYTES {
             true => Ok(()),
             false => Err(Error::limit(format!(
-                "the properties of the files of the vault `{vault}` would have {} bytes, more than {MAX_VAULT_PROPERTY_BYTES}; nothing was changed. Remove some of them",
-                usage.vault_bytes
+                "`{path}` would have {} properties with {} bytes, more than {MAX_PROPERTIES} or {MAX_PROPERTY_BYTES} bytes; nothing was changed. Remove some of them",
+                usage.count, usage.bytes
             ))),
         }
+    }
+
+    /// The refusal of more properties than a vault may have.
+    pub fn full_of_properties(vault: &str, bytes: u64) -> Error {
+        Error::limit(format!(
+            "the properties of the files of the vault `{vault}` would have {bytes} bytes, more than {MAX_VAULT_PROPERTY_BYTES}; nothing was changed. Remove some of them"
+        ))
     }
 
     pub fn full(vault: &str, usage: HostedUsage, limits: HostedLimits) -> Error {

@@ -50,6 +50,16 @@ fn write(store: &Store, steps: &[FileStep]) -> notewell::domain::Result<()> {
     store.hosted.write(&write, &mut change, &mut [])
 }
 
+/// The number that the store keeps is that of the properties that there are.
+fn assert_counted(store: &Store) {
+    let files = store.hosted.below("v", "").unwrap();
+    let of_file = |path: &str| store.hosted.properties("v", path).unwrap();
+    let bytes = files.iter().flat_map(|file| of_file(&file.path)).map(|property| {
+        (property.xml.len() + property.name.len() + property.namespace.len()) as u64
+    });
+    assert_eq!(store.hosted.usage("v").unwrap().property_bytes, bytes.sum::<u64>());
+}
+
 #[test]
 fn every_store_bounds_the_properties_of_a_file_and_of_a_vault() {
     every_store(|store, _| {
@@ -83,16 +93,39 @@ fn every_store_bounds_the_properties_of_a_file_and_of_a_vault() {
         }
         let refused = hosted.set_properties("v", "256.md", &[property("имя", full)]).unwrap_err();
         assert!(refused.message.contains("vault `v`"), "{refused:?}");
-        let copy = |to: &str| [FileStep::Copy { from: path("1.md"), to: path(to) }];
-        assert_eq!(write(store, &copy("copy.md")).unwrap_err().code, Code::Limit);
+        let copy = |from: &str, to: &str| {
+            [FileStep::Copy { from: path(from), to: path(to), expected: Expected::Any }]
+        };
+        assert_eq!(write(store, &copy("1.md", "copy.md")).unwrap_err().code, Code::Limit);
         assert!(hosted.stat("v", "copy.md").unwrap().is_none());
-        write(store, &copy(".trash/1.md")).unwrap();
+        write(store, &copy("1.md", ".trash/1.md")).unwrap();
         assert!(hosted.properties("v", ".trash/1.md").unwrap().is_empty());
+        assert_counted(store);
         // What there is can be removed, and another vault has its own.
         let (gone, _) = property("имя", 0);
         hosted.set_properties("v", "1.md", &[(gone, false)]).unwrap();
-        write(store, &[FileStep::Copy { from: path("2.md"), to: path("copy.md") }]).unwrap();
+        write(store, &copy("2.md", "copy.md")).unwrap();
+        assert_counted(store);
+        // What is in the trash makes room, the oldest first.
+        for file in ["3.md", "4.md"] {
+            let (from, to) = (path(file), path(&format!(".trash/{file}")));
+            write(store, &[FileStep::Move { from, to, expected: Expected::Any }]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert_counted(store);
+        hosted.set_properties("v", "256.md", &[property("имя", full)]).unwrap();
+        assert!(hosted.properties("v", ".trash/3.md").unwrap().is_empty());
+        assert_eq!(hosted.properties("v", ".trash/4.md").unwrap().len(), 1);
+        assert_counted(store);
+        for file in ["256.md", "copy.md", ".trash/4.md"] {
+            let expected = Expected::Any;
+            write(store, &[FileStep::Remove { path: path(file), expected }]).unwrap();
+            assert_counted(store);
+        }
+        write(store, &copy("0.md", "5.md")).unwrap();
+        assert_counted(store);
         hosted.delete_files("v").unwrap();
+        assert_eq!(hosted.usage("v").unwrap().property_bytes, 0);
     });
 }
 

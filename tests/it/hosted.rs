@@ -17,6 +17,7 @@ use notewell::{
 use serde_json::{Value, json};
 
 use crate::{
+    dav::Dav,
     edit::refusal,
     store::every_store,
     support::{Client, Home, Server, put},
@@ -324,8 +325,13 @@ fn every_store_keeps_files() {
             hosted.properties("v", "日/本/б/в.md").unwrap(),
             std::slice::from_ref(&property)
         );
-        let copy = FileStep::Copy { from: path("日/本/б/в.md"), to: path("copy.md") };
-        write(store, &[copy]).unwrap();
+        let copy = FileStep::Copy {
+            from: path("日/本/б/в.md"),
+            to: path("copy.md"),
+            expected: Expected::Absent,
+        };
+        write(store, std::slice::from_ref(&copy)).unwrap();
+        assert_eq!(write(store, &[copy]).unwrap_err().code, Code::Conflict, "it is there now");
         assert_eq!(hosted.properties("v", "copy.md").unwrap(), std::slice::from_ref(&property));
         hosted.set_properties("v", "copy.md", &[(property, false)]).unwrap();
         assert!(hosted.properties("v", "copy.md").unwrap().is_empty());
@@ -337,11 +343,24 @@ fn every_store_keeps_files() {
         write(store, &[put_step(".trash/old.bin", &[0; 90], Expected::Any)]).unwrap();
         write(store, &[put_step("new.bin", &[0; 60], Expected::Any)]).unwrap();
         assert!(hosted.stat("v", ".trash/old.bin").unwrap().is_none());
-        let remove = FileStep::Remove { path: path("日"), expected: Expected::Any };
-        write(store, &[remove]).unwrap();
+        // A folder goes when it is empty, whoever put something into it a moment ago.
+        let remove = |at| [FileStep::Remove { path: path(at), expected: Expected::Any }];
+        let folder = |at| [FileStep::Remove { path: path(at), expected: Expected::Folder }];
+        for full in ["日", "日/本", "日/本/б"] {
+            let refused = write(store, &folder(full)).unwrap_err();
+            assert_eq!(refused.code, Code::Conflict);
+            let why = format!("the folder `{full}` is not empty; nothing was changed");
+            assert_eq!(refused.message, why);
+        }
+        assert_eq!(write(store, &folder("日/本/б/в.md")).unwrap_err().code, Code::Conflict);
+        assert!(hosted.stat("v", "日/本/б/в.md").unwrap().is_some());
+        write(store, &remove("日/本/б/в.md")).unwrap();
+        for empty in ["日/本/б", "日/本", "日"] {
+            write(store, &folder(empty)).unwrap();
+        }
         assert_eq!(paths(""), [".trash", "copy.md", "new.bin", "а0.md"]);
         let usage = hosted.usage("v").unwrap();
-        assert_eq!((usage.files, usage.bytes), (4, 62));
+        assert_eq!((usage.files, usage.bytes, usage.property_bytes), (4, 62, 0));
         // Another vault has files of its own.
         assert!(hosted.below("w", "").unwrap().is_empty());
         hosted.delete_files("v").unwrap();
@@ -375,4 +394,36 @@ fn a_write_is_in_the_journal_with_its_file() {
         assert!(store.hosted.write(&write, &mut change, &mut revisions).is_err());
         assert_eq!((change.id, store.revisions.recent(None, 10).unwrap().len()), (None, 1));
     });
+}
+
+#[test]
+fn versions_that_are_replaced_at_once_are_all_in_the_trash() {
+    let home = hosted("team");
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let put = |folder: usize, version: usize| {
+        let dav = Dav::new(&server, &owner, "team");
+        let text = format!("{folder}.{version}");
+        let status = dav.put(&format!("{folder}/cover.png"), &text).status;
+        assert!(matches!(status, 201 | 204), "{text}: {status}");
+    };
+    let dav = Dav::new(&server, &owner, "team");
+    for folder in 0..6 {
+        assert_eq!(dav.send("MKCOL", &folder.to_string(), &[], b"").status, 201);
+    }
+    std::thread::scope(|scope| {
+        let put = &put;
+        for folder in 0..6 {
+            scope.spawn(move || (0..6).for_each(|version| put(folder, version)));
+        }
+    });
+    let listing = dav.send("PROPFIND", ".trash", &[("Depth", "1")], b"").body;
+    let names = listing.split("<D:href>").filter_map(|rest| rest.split("</D:href>").next());
+    let mut kept: Vec<String> = names
+        .filter(|name| name.ends_with(".png"))
+        .map(|name| dav.get(&format!(".trash/{}", name.rsplit('/').next().unwrap())).body)
+        .collect();
+    kept.sort();
+    let replaced = (0..6).flat_map(|at| (0..5).map(move |version| format!("{at}.{version}")));
+    assert_eq!(kept, replaced.collect::<Vec<_>>());
 }

@@ -2,7 +2,7 @@
 //! every fault has a sentence and a limit, and ends without a restart.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -77,13 +77,25 @@ fn a_wrong_address_says_what_to_do_and_never_the_password() {
     assert_eq!(open(&right).unwrap().items.head().unwrap(), 0, "an ordinary user owns the tables");
 }
 
-#[test]
-fn a_schema_of_another_version_is_migrated_shared_or_left_alone() {
-    let Some(cluster) = Cluster::start() else { return };
+/// The migrations, in order.
+fn migrations() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/postgres");
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
+    files
+}
+
+/// Names the tables that do not hide the rows of other libraries.
+const UNGUARDED: &str = "
+    SELECT string_agg(relname, ' ') FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE nspname = 'public' AND relkind = 'r' AND relname <> 'schema_version'
+      AND NOT (relrowsecurity AND relforcerowsecurity)";
+
+#[test]
+fn a_schema_of_another_version_is_migrated_shared_or_left_alone() {
+    let Some(cluster) = Cluster::start() else { return };
+    let files = migrations();
     // As a version wrote it that knew ten migrations.
     for file in &files[..10] {
         cluster.sql(&std::fs::read_to_string(file).unwrap());
@@ -105,6 +117,31 @@ fn a_schema_of_another_version_is_migrated_shared_or_left_alone() {
 }
 
 #[test]
+fn an_owner_who_sees_one_library_at_a_time_migrates_those_of_all() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.sql("CREATE ROLE ann LOGIN; GRANT ALL ON SCHEMA public TO ann");
+    for file in &migrations()[..13] {
+        cluster.sql(&format!("SET ROLE ann; {}", std::fs::read_to_string(file).unwrap()));
+    }
+    cluster.sql(
+        "INSERT INTO schema_version VALUES (13, 13);
+         INSERT INTO libraries (id, name, number) VALUES (1, 'a', 1), (2, 'b', 2);
+         INSERT INTO hosted_files
+             (lib, id, vault, path, folder, size, mtime_ns, created_ns, changed)
+         VALUES (1, 7, 'h', 'x', '', 0, 1, 1, 1), (2, 8, 'h', 'x', '', 0, 1, 1, 1);
+         INSERT INTO hosted_usage (lib, vault, files, bytes) VALUES (1, 'h', 1, 0), (2, 'h', 1, 0);
+         INSERT INTO hosted_properties (lib, file, namespace, name, xml)
+         VALUES (1, 7, 'ns', 'я', 'xml'), (2, 8, 'n', 'q', 'xx')",
+    );
+    let counted = |library| {
+        let store = open(&cluster.url(library).replace("nw@", "ann@")).unwrap();
+        store.hosted.usage("h").unwrap().property_bytes
+    };
+    assert_eq!((counted("a"), counted("b")), (7, 4));
+    assert_eq!(cluster.sql(UNGUARDED), "");
+}
+
+#[test]
 fn libraries_of_one_database_do_not_see_each_other() {
     let Some(cluster) = Cluster::start() else { return };
     let [a, b] = ["a", "b"].map(|name| open(&cluster.url(name)).unwrap());
@@ -116,12 +153,7 @@ fn libraries_of_one_database_do_not_see_each_other() {
     assert_eq!((a.items.head().unwrap(), b.items.head().unwrap()), (3, 1));
     assert_ne!(a.items.library().unwrap(), b.items.library().unwrap());
     // Every table with rows of libraries is under the rule, and without a library there are none.
-    let open_tables = cluster.sql(
-        "SELECT string_agg(relname, ' ') FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-         WHERE nspname = 'public' AND relkind = 'r' AND relname <> 'schema_version'
-           AND NOT (relrowsecurity AND relforcerowsecurity)",
-    );
-    assert_eq!(open_tables, "");
+    assert_eq!(cluster.sql(UNGUARDED), "");
     // Plans are for a library of any size, also for one that the statistics do not know yet.
     let counted = cluster.sql(
         "SELECT count(*) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid

@@ -262,7 +262,7 @@ const OTHER_ROWS: &str = "
     VALUES (7, 'h', '日記', '', NULL, 0, 1, 1, 1), (8, 'h', '日記/a.md', '日記', x'00ff', 3, 2, 3, 4);
     INSERT INTO hosted_contents (file, data) VALUES (8, x'00ff0a');
     INSERT INTO hosted_properties (file, namespace, name, xml) VALUES (8, 'ns', 'имя', x'3c');
-    INSERT INTO hosted_usage (vault, files, bytes) VALUES ('h', 1, 3);
+    INSERT INTO hosted_usage (vault, files, bytes, property_bytes) VALUES ('h', 1, 3, 9);
     INSERT INTO skipped (vault, path, reason, kind) VALUES ('v', 'x.md', 'причина', 'size');
     INSERT INTO oauth_clients (id, secret, metadata, created) VALUES ('c', x'01', '{}', 1);
     INSERT INTO tasks (id, caller, tool, status, created, updated, expires, requests, answers,

@@ -6,6 +6,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use notewell::store::{Hosted, sqlite::Sqlite};
+
 use crate::support::{notewell, only_sqlite};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/data");
@@ -139,9 +141,9 @@ fn schema(database: &rusqlite::Connection) -> BTreeMap<String, String> {
 fn every_earlier_schema_becomes_the_newest() {
     let migrations: Vec<String> =
         sorted(MIGRATIONS).iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
-    assert!(migrations.len() >= 13);
+    assert!(migrations.len() >= 14);
     let open = |folder: &Path| {
-        drop(notewell::store::sqlite::Sqlite::open(&folder.join("notewell.db")).unwrap());
+        drop(Sqlite::open(&folder.join("notewell.db")).unwrap());
         rusqlite::Connection::open(folder.join("notewell.db")).unwrap()
     };
     let fresh = tempfile::tempdir().unwrap();
@@ -165,6 +167,31 @@ fn every_earlier_schema_becomes_the_newest() {
             .unwrap();
         assert_eq!(root, "/somewhere", "from schema {count}");
     }
+}
+
+/// Vaults with files and their properties, as schema 13 has them.
+const PROPERTIES: &str = "
+    INSERT INTO hosted_files (id, vault, path, folder, size, mtime_ns, created_ns, changed)
+    VALUES (7, 'h', 'a', '', 0, 1, 1, 1), (8, 'h', 'b', '', 0, 1, 1, 1), (9, 'i', 'c', '', 0, 1, 1, 1);
+    INSERT INTO hosted_usage (vault, files, bytes) VALUES ('h', 2, 0), ('i', 1, 0), ('j', 0, 0);
+    INSERT INTO hosted_properties (file, namespace, name, xml)
+    VALUES (7, 'ns', 'я', x'786d6c'), (8, '', 'p', x''), (9, 'n', 'q', x'7878');
+";
+
+#[test]
+fn the_properties_of_hosted_vaults_are_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notewell.db");
+    let old = rusqlite::Connection::open(&file).unwrap();
+    for migration in &sorted(MIGRATIONS)[..13] {
+        old.execute_batch(&std::fs::read_to_string(migration).unwrap()).unwrap();
+    }
+    old.pragma_update(None, "user_version", 13).unwrap();
+    old.execute_batch(PROPERTIES).unwrap();
+    drop(old);
+    let store = Sqlite::open(&file).unwrap();
+    let counted = ["h", "i", "j"].map(|vault| store.usage(vault).unwrap().property_bytes);
+    assert_eq!(counted, [8, 4, 0]);
 }
 
 #[test]

@@ -183,7 +183,7 @@ impl App {
                 FileStep::Remove { path, .. } => {
                     left.insert(path.clone(), None);
                 }
-                FileStep::Copy { from, to } => {
+                FileStep::Copy { from, to, .. } => {
                     if files::is_page(to.as_str()) && !is_recorded(to) {
                         left.insert(to.clone(), self.text_at(vault, from.as_str())?);
                     }
@@ -233,7 +233,7 @@ impl App {
                 FileStep::Put { path, mtime_ns, .. } => {
                     known.insert(path.as_str().to_owned(), *mtime_ns);
                 }
-                FileStep::Move { from, to, .. } | FileStep::Copy { from, to } => {
+                FileStep::Move { from, to, .. } | FileStep::Copy { from, to, .. } => {
                     for file in self.files_at(vault, from)? {
                         let rest = &file.path[from.as_str().len()..];
                         known.insert(format!("{to}{rest}"), file.mtime_ns);

@@ -12,7 +12,8 @@ use crate::{
     store::{
         hosted::{
             Expected, FileStep, Hosted, HostedFile, HostedLimits, HostedUsage, HostedWrite,
-            Property, PropertyUsage, TRASH, folder_of, is_in_trash, range_below, refusal,
+            MAX_VAULT_PROPERTY_BYTES, Property, PropertyUsage, TRASH, folder_of, range_below,
+            refusal,
         },
         revisions::{NewChange, Revision},
     },
@@ -136,6 +137,7 @@ impl Hosted for Postgres {
     fn set_properties(&self, vault: &str, path: &str, changes: &[(Property, bool)]) -> Result<()> {
         self.write(|tx| {
             let (id, _) = find(tx, vault, path)?.ok_or_else(|| refusal::absent(path))?;
+            let before = property_usage(tx, id)?;
             for (property, is_set) in changes {
                 match is_set {
                     true => tx.execute(
@@ -151,8 +153,10 @@ impl Hosted for Postgres {
                     )?,
                 };
             }
+            let after = property_usage(tx, id)?;
+            count_properties(tx, vault, after.bytes as i64 - before.bytes as i64)?;
             match changes.iter().any(|(_, is_set)| *is_set) {
-                true => Ok(refusal::check_properties(path, vault, property_usage(tx, vault, id)?)?),
+                true => check_properties(tx, vault, path, after),
                 false => Ok(()),
             }
         })
@@ -182,7 +186,9 @@ fn take(tx: &mut Transaction<'_>, vault: &str, step: &FileStep) -> Result<(), Fa
         FileStep::Move { from, to, expected } => {
             rename(tx, vault, from.as_str(), to.as_str(), *expected)
         }
-        FileStep::Copy { from, to } => copy(tx, vault, from.as_str(), to.as_str()),
+        FileStep::Copy { from, to, expected } => {
+            copy(tx, vault, from.as_str(), to.as_str(), *expected)
+        }
     }
 }
 
@@ -273,19 +279,13 @@ fn remove(
 ) -> Result<(), Fault> {
     let (id, file) = find(tx, vault, path)?.ok_or_else(|| refusal::absent(path))?;
     refusal::check(path, Some(&file), expected)?;
-    let (from, to) = range_below(path);
-    let row = tx.query_one(
-        "SELECT count(*), coalesce(sum(size), 0)::bigint FROM hosted_files
-         WHERE vault = $1 AND path >= $2 AND path < $3",
-        &[&vault, &from, &to],
-    )?;
-    let (files, bytes): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-    tx.execute(
-        "DELETE FROM hosted_files WHERE vault = $1 AND path >= $2 AND path < $3",
-        &[&vault, &from, &to],
-    )?;
+    let inside = "SELECT 1 FROM hosted_files WHERE vault = $1 AND folder = $2 LIMIT 1";
+    if tx.query_opt(inside, &[&vault, &path])?.is_some() {
+        return Err(refusal::not_empty(path).into());
+    }
+    drop_properties(tx, vault, id)?;
     tx.execute("DELETE FROM hosted_files WHERE id = $1", &[&id])?;
-    count(tx, vault, -(files + 1), -(bytes + file.size as i64))
+    count(tx, vault, -1, -(file.size as i64))
 }
 
 fn rename(
@@ -321,49 +321,78 @@ fn rename(
     Ok(())
 }
 
-fn copy(tx: &mut Transaction<'_>, vault: &str, from: &str, to: &str) -> Result<(), Fault> {
+fn copy(
+    tx: &mut Transaction<'_>,
+    vault: &str,
+    from: &str,
+    to: &str,
+    expected: Expected,
+) -> Result<(), Fault> {
     let (id, source) = find(tx, vault, from)?.ok_or_else(|| refusal::absent(from))?;
     if source.is_folder() {
         return Err(refusal::is_a_folder(from).into());
     }
     let row = tx.query_one("SELECT data FROM hosted_contents WHERE file = $1", &[&id])?;
     let data: Vec<u8> = row.try_get(0)?;
-    put(tx, vault, to, &data, source.mtime_ns, Expected::Any)?;
+    put(tx, vault, to, &data, source.mtime_ns, expected)?;
     let (copied, _) = find(tx, vault, to)?.ok_or_else(|| refusal::absent(to))?;
-    tx.execute("DELETE FROM hosted_properties WHERE file = $1", &[&copied])?;
-    let properties = tx.execute(
+    drop_properties(tx, vault, copied)?;
+    tx.execute(
         "INSERT INTO hosted_properties (file, namespace, name, xml)
          SELECT $2::bigint, namespace, name, xml FROM hosted_properties WHERE file = $1",
         &[&id, &copied],
     )?;
-    if properties == 0 {
-        return Ok(());
+    let usage = property_usage(tx, copied)?;
+    count_properties(tx, vault, usage.bytes as i64)?;
+    match usage.count {
+        0 => Ok(()),
+        _ => check_properties(tx, vault, to, usage),
     }
-    let usage = property_usage(tx, vault, copied)?;
-    if is_in_trash(to) && !usage.fits_vault() {
-        // What goes to the trash goes there, without them.
-        tx.execute("DELETE FROM hosted_properties WHERE file = $1", &[&copied])?;
-        return Ok(());
-    }
-    Ok(refusal::check_properties(to, vault, usage)?)
 }
 
-fn property_usage(
-    tx: &mut Transaction<'_>,
-    vault: &str,
-    file: i64,
-) -> Result<PropertyUsage, Fault> {
+fn property_usage(tx: &mut Transaction<'_>, file: i64) -> Result<PropertyUsage, Fault> {
     let row = tx.query_one(
-        "SELECT count(*) FILTER (WHERE p.file = $2),
-           coalesce(sum(p.bytes) FILTER (WHERE p.file = $2), 0)::bigint,
-           coalesce(sum(p.bytes), 0)::bigint
-         FROM (SELECT lib, file, octet_length(xml) + octet_length(name)
-                 + octet_length(namespace) AS bytes FROM hosted_properties) p
-         JOIN hosted_files f ON f.lib = p.lib AND f.id = p.file WHERE f.vault = $1",
-        &[&vault, &file],
+        "SELECT count(*), coalesce(sum(octet_length(xml) + octet_length(name)
+           + octet_length(namespace)), 0)::bigint
+         FROM hosted_properties WHERE file = $1",
+        &[&file],
     )?;
     let number = |at: usize| row.try_get::<_, i64>(at).map(|number| number.max(0) as u64);
-    Ok(PropertyUsage { count: number(0)?, bytes: number(1)?, vault_bytes: number(2)? })
+    Ok(PropertyUsage { count: number(0)?, bytes: number(1)? })
+}
+
+/// Refuses more properties than a file and its vault may have, after the oldest files of the trash
+/// lost theirs.
+fn check_properties(
+    tx: &mut Transaction<'_>,
+    vault: &str,
+    path: &str,
+    of_file: PropertyUsage,
+) -> Result<(), Fault> {
+    refusal::check_properties(path, of_file)?;
+    loop {
+        let bytes = usage(tx, vault)?.property_bytes;
+        if bytes <= MAX_VAULT_PROPERTY_BYTES {
+            return Ok(());
+        }
+        let (from, to) = range_below(TRASH);
+        let oldest = tx.query_opt(
+            "SELECT f.id FROM hosted_files f WHERE f.vault = $1 AND f.path >= $2 AND f.path < $3
+               AND EXISTS (SELECT 1 FROM hosted_properties p WHERE p.lib = f.lib AND p.file = f.id)
+             ORDER BY f.changed, f.id LIMIT 1",
+            &[&vault, &from, &to],
+        )?;
+        match oldest {
+            Some(row) => drop_properties(tx, vault, row.try_get(0)?)?,
+            None => return Err(refusal::full_of_properties(vault, bytes).into()),
+        }
+    }
+}
+
+fn drop_properties(tx: &mut Transaction<'_>, vault: &str, file: i64) -> Result<(), Fault> {
+    let dropped = property_usage(tx, file)?;
+    tx.execute("DELETE FROM hosted_properties WHERE file = $1", &[&file])?;
+    count_properties(tx, vault, -(dropped.bytes as i64))
 }
 
 /// Refuses what does not fit, after the oldest files of the trash made room.
@@ -388,12 +417,10 @@ fn make_room(tx: &mut Transaction<'_>, vault: &str, limits: HostedLimits) -> Res
 }
 
 fn usage(db: &mut Connection, vault: &str) -> Result<HostedUsage, Fault> {
-    let row = db.query_opt("SELECT files, bytes FROM hosted_usage WHERE vault = $1", &[&vault])?;
-    let Some(row) = row else { return Ok(HostedUsage::default()) };
-    Ok(HostedUsage {
-        files: row.try_get::<_, i64>(0)?.max(0) as u64,
-        bytes: row.try_get::<_, i64>(1)?.max(0) as u64,
-    })
+    let select = "SELECT files, bytes, property_bytes FROM hosted_usage WHERE vault = $1";
+    let Some(row) = db.query_opt(select, &[&vault])? else { return Ok(HostedUsage::default()) };
+    let number = |at: usize| row.try_get::<_, i64>(at).map(|number| number.max(0) as u64);
+    Ok(HostedUsage { files: number(0)?, bytes: number(1)?, property_bytes: number(2)? })
 }
 
 fn count(tx: &mut Transaction<'_>, vault: &str, files: i64, bytes: i64) -> Result<(), Fault> {
@@ -403,6 +430,14 @@ fn count(tx: &mut Transaction<'_>, vault: &str, files: i64, bytes: i64) -> Resul
            SET files = hosted_usage.files + $2, bytes = hosted_usage.bytes + $3",
         &[&vault, &files, &bytes],
     )?;
+    Ok(())
+}
+
+fn count_properties(tx: &mut Transaction<'_>, vault: &str, bytes: i64) -> Result<(), Fault> {
+    if bytes != 0 {
+        let add = "UPDATE hosted_usage SET property_bytes = property_bytes + $2 WHERE vault = $1";
+        tx.execute(add, &[&vault, &bytes])?;
+    }
     Ok(())
 }
 

@@ -21,10 +21,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0011_hosted.sql"),
     include_str!("../../../migrations/postgres/0012_tasks.sql"),
     include_str!("../../../migrations/postgres/0013_teams.sql"),
+    include_str!("../../../migrations/postgres/0014_property_bytes.sql"),
 ];
 /// The oldest version that works with the newest schema. Raise it with a migration that takes away
 /// or changes what earlier versions use.
-const OLDEST: i32 = 13;
+const OLDEST: i32 = 14;
 /// The advisory lock of whoever migrates: "Nwll".
 const LOCK: i64 = 0x4e77_6c6c;
 /// The role without the right to see every library, for users who have that right.

@@ -8,7 +8,8 @@ use crate::{
     store::{
         hosted::{
             Expected, FileStep, Hosted, HostedFile, HostedLimits, HostedUsage, HostedWrite,
-            Property, PropertyUsage, TRASH, folder_of, is_in_trash, range_below, refusal,
+            MAX_VAULT_PROPERTY_BYTES, Property, PropertyUsage, TRASH, folder_of, range_below,
+            refusal,
         },
         revisions::{NewChange, Revision},
     },
@@ -131,6 +132,7 @@ impl Hosted for Sqlite {
     fn set_properties(&self, vault: &str, path: &str, changes: &[(Property, bool)]) -> Result<()> {
         self.refusable(|tx| {
             let (id, _) = find(tx, vault, path)?.ok_or_else(|| refusal::absent(path))?;
+            let before = property_usage(tx, id)?;
             for (property, is_set) in changes {
                 match is_set {
                     true => tx
@@ -147,8 +149,10 @@ impl Hosted for Sqlite {
                         .execute(params![id, property.namespace, property.name])?,
                 };
             }
+            let after = property_usage(tx, id)?;
+            count_properties(tx, vault, after.bytes as i64 - before.bytes as i64)?;
             match changes.iter().any(|(_, is_set)| *is_set) {
-                true => Ok(refusal::check_properties(path, vault, property_usage(tx, vault, id)?)?),
+                true => check_properties(tx, vault, path, after),
                 false => Ok(()),
             }
         })
@@ -202,7 +206,9 @@ fn take(tx: &Transaction<'_>, vault: &str, step: &FileStep) -> std::result::Resu
         FileStep::Move { from, to, expected } => {
             rename(tx, vault, from.as_str(), to.as_str(), *expected)
         }
-        FileStep::Copy { from, to } => copy(tx, vault, from.as_str(), to.as_str()),
+        FileStep::Copy { from, to, expected } => {
+            copy(tx, vault, from.as_str(), to.as_str(), *expected)
+        }
     }
 }
 
@@ -290,17 +296,15 @@ fn remove(
 ) -> std::result::Result<(), Stop> {
     let (id, file) = find(tx, vault, path)?.ok_or_else(|| refusal::absent(path))?;
     refusal::check(path, Some(&file), expected)?;
-    let (from, to) = range_below(path);
-    let (files, bytes): (i64, i64) = tx
-        .prepare_cached(
-            "SELECT count(*), coalesce(sum(size), 0) FROM hosted_files
-             WHERE vault = ?1 AND path >= ?2 AND path < ?3",
-        )?
-        .query_row([vault, &from, &to], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    tx.prepare_cached("DELETE FROM hosted_files WHERE vault = ?1 AND path >= ?2 AND path < ?3")?
-        .execute([vault, &from, &to])?;
+    let is_empty = !tx
+        .prepare_cached("SELECT 1 FROM hosted_files WHERE vault = ?1 AND folder = ?2")?
+        .exists([vault, path])?;
+    if !is_empty {
+        return Err(refusal::not_empty(path).into());
+    }
+    drop_properties(tx, vault, id)?;
     tx.prepare_cached("DELETE FROM hosted_files WHERE id = ?1")?.execute([id])?;
-    Ok(count(tx, vault, -(files + 1), -(bytes + file.size as i64))?)
+    Ok(count(tx, vault, -1, -(file.size as i64))?)
 }
 
 fn rename(
@@ -334,7 +338,13 @@ fn rename(
     Ok(())
 }
 
-fn copy(tx: &Transaction<'_>, vault: &str, from: &str, to: &str) -> std::result::Result<(), Stop> {
+fn copy(
+    tx: &Transaction<'_>,
+    vault: &str,
+    from: &str,
+    to: &str,
+    expected: Expected,
+) -> std::result::Result<(), Stop> {
     let (id, source) = find(tx, vault, from)?.ok_or_else(|| refusal::absent(from))?;
     if source.is_folder() {
         return Err(refusal::is_a_folder(from).into());
@@ -342,39 +352,68 @@ fn copy(tx: &Transaction<'_>, vault: &str, from: &str, to: &str) -> std::result:
     let data: Vec<u8> = tx
         .prepare_cached("SELECT data FROM hosted_contents WHERE file = ?1")?
         .query_row([id], |row| row.get(0))?;
-    put(tx, vault, to, &data, source.mtime_ns, Expected::Any)?;
+    put(tx, vault, to, &data, source.mtime_ns, expected)?;
     let (copied, _) = find(tx, vault, to)?.ok_or_else(|| refusal::absent(to))?;
-    tx.prepare_cached("DELETE FROM hosted_properties WHERE file = ?1")?.execute([copied])?;
-    let properties = tx
-        .prepare_cached(
-            "INSERT INTO hosted_properties (file, namespace, name, xml)
-             SELECT ?2, namespace, name, xml FROM hosted_properties WHERE file = ?1",
-        )?
-        .execute([id, copied])?;
-    if properties == 0 {
-        return Ok(());
+    drop_properties(tx, vault, copied)?;
+    tx.prepare_cached(
+        "INSERT INTO hosted_properties (file, namespace, name, xml)
+         SELECT ?2, namespace, name, xml FROM hosted_properties WHERE file = ?1",
+    )?
+    .execute([id, copied])?;
+    let usage = property_usage(tx, copied)?;
+    count_properties(tx, vault, usage.bytes as i64)?;
+    match usage.count {
+        0 => Ok(()),
+        _ => check_properties(tx, vault, to, usage),
     }
-    let usage = property_usage(tx, vault, copied)?;
-    if is_in_trash(to) && !usage.fits_vault() {
-        // What goes to the trash goes there, without them.
-        tx.prepare_cached("DELETE FROM hosted_properties WHERE file = ?1")?.execute([copied])?;
-        return Ok(());
-    }
-    Ok(refusal::check_properties(to, vault, usage)?)
 }
 
-fn property_usage(db: &Connection, vault: &str, file: i64) -> rusqlite::Result<PropertyUsage> {
+fn property_usage(db: &Connection, file: i64) -> rusqlite::Result<PropertyUsage> {
     db.prepare_cached(
-        "SELECT count(*) FILTER (WHERE p.file = ?2),
-           coalesce(sum(p.bytes) FILTER (WHERE p.file = ?2), 0), coalesce(sum(p.bytes), 0)
-         FROM (SELECT file, length(xml) + length(CAST(name AS BLOB))
-                 + length(CAST(namespace AS BLOB)) AS bytes FROM hosted_properties) p
-         JOIN hosted_files f ON f.id = p.file WHERE f.vault = ?1",
+        "SELECT count(*), coalesce(sum(length(xml) + length(CAST(name AS BLOB))
+           + length(CAST(namespace AS BLOB))), 0)
+         FROM hosted_properties WHERE file = ?1",
     )?
-    .query_row(params![vault, file], |row| {
+    .query_row([file], |row| {
         let number = |at| row.get::<_, i64>(at).map(|number| number.max(0) as u64);
-        Ok(PropertyUsage { count: number(0)?, bytes: number(1)?, vault_bytes: number(2)? })
+        Ok(PropertyUsage { count: number(0)?, bytes: number(1)? })
     })
+}
+
+/// Refuses more properties than a file and its vault may have, after the oldest files of the trash
+/// lost theirs.
+fn check_properties(
+    tx: &Transaction<'_>,
+    vault: &str,
+    path: &str,
+    of_file: PropertyUsage,
+) -> std::result::Result<(), Stop> {
+    refusal::check_properties(path, of_file)?;
+    loop {
+        let bytes = usage(tx, vault)?.property_bytes;
+        if bytes <= MAX_VAULT_PROPERTY_BYTES {
+            return Ok(());
+        }
+        let (from, to) = range_below(TRASH);
+        let oldest: Option<i64> = tx
+            .prepare_cached(
+                "SELECT f.id FROM hosted_files f WHERE f.vault = ?1 AND f.path >= ?2 AND f.path < ?3
+                   AND EXISTS (SELECT 1 FROM hosted_properties p WHERE p.file = f.id)
+                 ORDER BY f.changed, f.id LIMIT 1",
+            )?
+            .query_row([vault, &from, &to], |row| row.get(0))
+            .optional()?;
+        match oldest {
+            Some(file) => drop_properties(tx, vault, file)?,
+            None => return Err(refusal::full_of_properties(vault, bytes).into()),
+        }
+    }
+}
+
+fn drop_properties(tx: &Transaction<'_>, vault: &str, file: i64) -> rusqlite::Result<()> {
+    let dropped = property_usage(tx, file)?;
+    tx.prepare_cached("DELETE FROM hosted_properties WHERE file = ?1")?.execute([file])?;
+    count_properties(tx, vault, -(dropped.bytes as i64))
 }
 
 /// Refuses what does not fit, after the oldest files of the trash made room.
@@ -406,12 +445,10 @@ fn make_room(
 
 fn usage(db: &Connection, vault: &str) -> rusqlite::Result<HostedUsage> {
     let known = db
-        .prepare_cached("SELECT files, bytes FROM hosted_usage WHERE vault = ?1")?
+        .prepare_cached("SELECT files, bytes, property_bytes FROM hosted_usage WHERE vault = ?1")?
         .query_row([vault], |row| {
-            Ok(HostedUsage {
-                files: row.get::<_, i64>(0)?.max(0) as u64,
-                bytes: row.get::<_, i64>(1)?.max(0) as u64,
-            })
+            let number = |at| row.get::<_, i64>(at).map(|number| number.max(0) as u64);
+            Ok(HostedUsage { files: number(0)?, bytes: number(1)?, property_bytes: number(2)? })
         })
         .optional()?;
     Ok(known.unwrap_or_default())
@@ -423,6 +460,17 @@ fn count(tx: &Transaction<'_>, vault: &str, files: i64, bytes: i64) -> rusqlite:
          ON CONFLICT (vault) DO UPDATE SET files = files + ?2, bytes = bytes + ?3",
     )?
     .execute(params![vault, files, bytes])
+    .map(drop)
+}
+
+fn count_properties(tx: &Transaction<'_>, vault: &str, bytes: i64) -> rusqlite::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    tx.prepare_cached(
+        "UPDATE hosted_usage SET property_bytes = property_bytes + ?2 WHERE vault = ?1",
+    )?
+    .execute(params![vault, bytes])
     .map(drop)
 }
 

@@ -67,6 +67,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0011_hosted.sql"),
     include_str!("../../../migrations/sqlite/0012_tasks.sql"),
     include_str!("../../../migrations/sqlite/0013_teams.sql"),
+    include_str!("../../../migrations/sqlite/0014_property_bytes.sql"),
 ];
 
 /// `notewell.db`.

@@ -1,6 +1,6 @@
 //! Changes to the files of a hosted vault.
 
-use super::{HostedVault, absent, hidden};
+use super::{HostedVault, absent, expected, hidden};
 use crate::{
     app::{
         hosted::{
@@ -17,8 +17,8 @@ use crate::{
     vault::read::hash,
 };
 
-/// How often an unconditional write is tried again when somebody else writes at the same moment.
-const ATTEMPTS: usize = 5;
+/// How often a write is tried when somebody else writes at the same moment.
+const ATTEMPTS: usize = 20;
 
 /// The tool that the journal names.
 const TOOL: &str = "webdav";
@@ -41,18 +41,23 @@ impl HostedVault<'_> {
             )));
         }
         let mtime_ns = mtime_ns.unwrap_or_else(now_ns);
-        self.again(expected == Expected::Any, || self.put_once(path, bytes, mtime_ns, expected))?;
+        if !self.again(|| self.put_once(path, bytes, mtime_ns, expected))? {
+            return Err(Error::conflict(format!(
+                "`{path}` is not what the request expects: it was changed since; nothing was changed. Read it again"
+            )));
+        }
         let file = self.app.store.hosted.stat(&self.row.name, path.as_str())?;
         file.ok_or_else(|| Error::not_found(format!("`{path}` was removed at this moment")))
     }
 
+    /// `false` when the file is not what is expected.
     fn put_once(
         &self,
         path: &VaultPath,
         bytes: &[u8],
         mtime_ns: i64,
         expected: Expected,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let _turn = self.turn()?;
         let before = self.app.store.hosted.read(&self.row.name, path.as_str())?;
         let known = before.as_ref().and_then(|(file, _)| file.hash);
@@ -62,13 +67,11 @@ impl HostedVault<'_> {
         self.check_put(path, before.as_deref(), shown, bytes)?;
         let now = known.map_or(Expected::Absent, Expected::Content);
         if expected != Expected::Any && expected != now {
-            return Err(Error::conflict(format!(
-                "`{path}` is not what the request expects: it was changed since; nothing was changed. Read it again"
-            )));
+            return Ok(false);
         }
         if known == Some(hash(bytes)) {
             // The same bytes again: no change, no history.
-            return Ok(());
+            return Ok(true);
         }
         let put =
             FileStep::Put { path: path.clone(), bytes: bytes.to_vec(), mtime_ns, expected: now };
@@ -76,10 +79,9 @@ impl HostedVault<'_> {
             let mut steps = vec![put];
             // What is replaced goes to the trash. Settings of programs change all the time.
             if let (Some(_), false) = (&before, is_hidden(path.as_str())) {
-                let to = self.trash_path(path)?;
-                steps.insert(0, FileStep::Copy { from: path.clone(), to });
+                steps.insert(0, self.kept_in_trash(path)?);
             }
-            return self.write(&steps, Vec::new());
+            return self.write(&steps, Vec::new()).map(|()| true);
         }
         let revision = Revision {
             pid: None,
@@ -89,7 +91,7 @@ impl HostedVault<'_> {
             before,
             after: Some(bytes.to_vec()),
         };
-        self.write(&[put], vec![revision])
+        self.write(&[put], vec![revision]).map(|()| true)
     }
 
     /// Makes a folder.
@@ -103,7 +105,7 @@ impl HostedVault<'_> {
     /// does.
     pub fn replace_by_folder(&self, path: &VaultPath) -> Result<()> {
         self.check_folder(path)?;
-        self.again(true, || {
+        self.again(|| {
             let _turn = self.turn()?;
             let (deleted, revision) = self.deletion(path)?;
             self.check_leaving(std::slice::from_ref(path))?;
@@ -115,7 +117,7 @@ impl HostedVault<'_> {
     /// Deletes a file: it moves to the trash of the vault. What is in the trash, and what a leading
     /// dot hides, is removed.
     pub fn delete(&self, path: &VaultPath) -> Result<()> {
-        self.again(true, || {
+        self.again(|| {
             let _turn = self.turn()?;
             let (step, revision) = self.deletion(path)?;
             self.check_leaving(std::slice::from_ref(path))?;
@@ -140,20 +142,15 @@ impl HostedVault<'_> {
     /// Removes a folder with nothing in it.
     pub fn remove_folder(&self, path: &VaultPath) -> Result<()> {
         self.check_folder(path)?;
-        if !self.app.store.hosted.list(&self.row.name, path.as_str())?.is_empty() {
-            return Err(Error::conflict(format!(
-                "the folder `{path}` is not empty; nothing was changed"
-            )));
-        }
-        let path = path.clone();
-        self.write(&[FileStep::Remove { path, expected: Expected::Any }], Vec::new())
+        let remove = FileStep::Remove { path: path.clone(), expected: Expected::Folder };
+        self.write(&[remove], Vec::new())
     }
 
     /// Moves a file, or a folder with everything below it. A file at the destination is deleted in the
     /// same transaction, as [`Self::delete`] does.
     pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         check_path(to)?;
-        self.again(true, || {
+        self.again(|| {
             let _turn = self.turn()?;
             let source = self.stat(from)?.ok_or_else(|| absent(from))?;
             if source.is_folder() {
@@ -196,7 +193,7 @@ impl HostedVault<'_> {
     /// Copies a file with its properties. A file at the destination goes to the trash.
     pub fn copy(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         check_path(to)?;
-        self.again(true, || {
+        self.again(|| {
             let _turn = self.turn()?;
             let (_, bytes) = self.existing(from)?;
             let before = self.app.store.hosted.read(&self.row.name, to.as_str())?;
@@ -205,9 +202,10 @@ impl HostedVault<'_> {
             let size = bytes.len().max(before.as_ref().map_or(0, Vec::len));
             let mut steps = Vec::new();
             if before.is_some() && !self.is_recorded(to, size) && !is_hidden(to.as_str()) {
-                steps.push(FileStep::Copy { from: to.clone(), to: self.trash_path(to)? });
+                steps.push(self.kept_in_trash(to)?);
             }
-            steps.push(FileStep::Copy { from: from.clone(), to: to.clone() });
+            let expected = expected(before.as_deref());
+            steps.push(FileStep::Copy { from: from.clone(), to: to.clone(), expected });
             let revision = Revision {
                 pid: None,
                 kind: Kind::Page,
@@ -270,7 +268,13 @@ impl HostedVault<'_> {
         })
     }
 
-    /// A free name in the trash.
+    /// What keeps a file in the trash that is about to be replaced.
+    fn kept_in_trash(&self, path: &VaultPath) -> Result<FileStep> {
+        let to = self.trash_path(path)?;
+        Ok(FileStep::Copy { from: path.clone(), to, expected: Expected::Absent })
+    }
+
+    /// A name in the trash that is free now. A writer who takes it first is a conflict.
     fn trash_path(&self, path: &VaultPath) -> Result<VaultPath> {
         let name = path.file_name();
         let (stem, ending) = match name.rsplit_once('.') {
@@ -306,18 +310,14 @@ impl HostedVault<'_> {
         Ok(())
     }
 
-    /// Tries again what met another writer, if the caller does not care what was there before.
-    fn again(&self, unconditional: bool, mut work: impl FnMut() -> Result<()>) -> Result<()> {
-        let mut attempt = 1;
-        loop {
+    /// Tries again what met another writer. The work looks anew at what is there each time.
+    fn again<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
+        for _ in 1..ATTEMPTS {
             match work() {
-                Err(error)
-                    if error.code == Code::Conflict && unconditional && attempt < ATTEMPTS =>
-                {
-                    attempt += 1;
-                }
+                Err(error) if error.code == Code::Conflict => {}
                 done => return done,
             }
         }
+        work()
     }
 }
