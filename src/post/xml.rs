@@ -1,16 +1,21 @@
 //! XML from elsewhere, before a tree is built of it. The parser of trees calls itself for each
 //! element inside another, so enough of them would overflow the stack and end the process.
 
-use xml::reader::{EventReader, XmlEvent};
+use xml::reader::{EventReader, ParserConfig, XmlEvent};
 
 /// Elements inside each other. WebDAV needs six.
 const MAX_DEPTH: usize = 64;
+
+/// The events that the parser of trees gets: comments too, which a reader leaves out otherwise.
+fn events(bytes: &[u8]) -> EventReader<&[u8]> {
+    EventReader::new_with_config(bytes, ParserConfig::new().ignore_comments(false))
+}
 
 /// Whether no more than [`MAX_DEPTH`] elements are inside each other, as far as the text is XML.
 /// The rest of a text that is none is never read by a parser.
 pub fn is_shallow(bytes: &[u8]) -> bool {
     let mut depth = 0_usize;
-    for event in EventReader::new(bytes) {
+    for event in events(bytes) {
         match event {
             Ok(XmlEvent::StartElement { .. }) => depth += 1,
             Ok(XmlEvent::EndElement { .. }) => depth = depth.saturating_sub(1),
@@ -25,11 +30,12 @@ pub fn is_shallow(bytes: &[u8]) -> bool {
 }
 
 /// How much an element named `name` directly below the first one weighs, as far as the text is XML:
-/// elements in it, itself included, and bytes of texts, names and attributes.
+/// nodes in it, itself included, and bytes of texts, names and attributes. Everything that takes
+/// memory is a node: elements, attributes, texts, comments and instructions.
 pub fn weight_of(bytes: &[u8], name: &str) -> (usize, usize) {
     let (mut depth, mut inside) = (0_usize, None);
-    let (mut elements, mut size) = (0, 0);
-    for event in EventReader::new(bytes) {
+    let (mut nodes, mut size) = (0, 0);
+    for event in events(bytes) {
         match event {
             Ok(XmlEvent::StartElement { name: own, attributes, namespace }) => {
                 if depth == 1 && own.local_name == name {
@@ -37,7 +43,7 @@ pub fn weight_of(bytes: &[u8], name: &str) -> (usize, usize) {
                 }
                 depth += 1;
                 if inside.is_some() {
-                    elements += 1;
+                    nodes += 1 + attributes.len();
                     let attributes = attributes.iter();
                     let attributes =
                         attributes.map(|one| one.name.local_name.len() + one.value.len());
@@ -51,16 +57,24 @@ pub fn weight_of(bytes: &[u8], name: &str) -> (usize, usize) {
                 depth = depth.saturating_sub(1);
                 inside = inside.filter(|outer| *outer < depth);
             }
-            Ok(XmlEvent::Characters(text) | XmlEvent::CData(text) | XmlEvent::Whitespace(text))
-                if inside.is_some() =>
-            {
+            Ok(
+                XmlEvent::Characters(text)
+                | XmlEvent::CData(text)
+                | XmlEvent::Whitespace(text)
+                | XmlEvent::Comment(text),
+            ) if inside.is_some() => {
+                nodes += 1;
                 size += text.len();
+            }
+            Ok(XmlEvent::ProcessingInstruction { name, data }) if inside.is_some() => {
+                nodes += 1;
+                size += name.len() + data.map_or(0, |data| data.len());
             }
             Ok(_) => {}
             Err(_) => break,
         }
     }
-    (elements, size)
+    (nodes, size)
 }
 
 /// Bytes of the namespaces that every document has.
@@ -74,8 +88,10 @@ mod tests {
     #[test]
     fn an_element_is_weighed_with_all_in_it() {
         let weight = |text: &str| weight_of(text.as_bytes(), "owner");
-        assert_eq!(weight("<l><scope>long</scope><owner>me</owner><type/></l>"), (1, 7));
-        assert_eq!(weight("<l><owner><a b='c'/><a/>d</owner><type>e</type></l>"), (3, 10));
+        assert_eq!(weight("<l><scope>long</scope><owner>me</owner><type/></l>"), (2, 7));
+        assert_eq!(weight("<l><owner><a b='c'/><a/>d</owner><type>e</type></l>"), (5, 10));
+        let kinds = "<l><!--no--><owner><!--c--><?p i?><?p?><![CDATA[]]>\n<a/></owner></l>";
+        assert_eq!(weight(kinds), (7, "owner".len() + "c".len() + "pi".len() + "p\na".len()));
         assert_eq!(weight("<l><scope><owner>no</owner></scope></l>"), (0, 0));
         let twice = "<!DOCTYPE l [<!ENTITY e \"<a/><a/>\">]><l><owner>&e;&e;</owner></l>";
         assert_eq!(weight(twice).0, 5);

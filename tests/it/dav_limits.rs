@@ -145,6 +145,10 @@ fn the_owner_of_a_lock_is_short() {
     let entity = format!("<!DOCTYPE l [<!ENTITY e \"{}\">]>", "<a/>".repeat(100));
     for (declared, owner) in [
         ("", "<a/>".repeat(15_000)),
+        ("", "<?a?>".repeat(200)),
+        ("", "<!---->".repeat(200)),
+        ("", "<![CDATA[]]>".repeat(200)),
+        ("", (0..200).fold(String::from("<a"), |tag, number| format!("{tag} a{number}=''")) + "/>"),
         ("", "x".repeat(2000)),
         ("", format!("<a b=\"{}\"/>", "x".repeat(2000))),
         ("", format!("<a xmlns:b=\"{}\"/>", "x".repeat(2000))),

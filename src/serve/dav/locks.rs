@@ -26,8 +26,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Locks of one vault.
 const MAX_LOCKS: usize = 1000;
 
-/// Elements of a lock's owner. Clients send a name, or one element with an address.
-const MAX_OWNER_ELEMENTS: usize = 16;
+/// Nodes of a lock's owner, of every kind. Clients send a name, or one element with an address.
+const MAX_OWNER_NODES: usize = 16;
 /// Bytes of a lock's owner.
 const MAX_OWNER: usize = 1 << 10;
 
@@ -37,8 +37,8 @@ pub const LONG_OWNER: &str =
 
 /// Whether the owner that the body of a LOCK names may be kept in memory.
 pub fn keeps_owner(body: &[u8]) -> bool {
-    let (elements, size) = xml::weight_of(body, "owner");
-    elements <= MAX_OWNER_ELEMENTS && size <= MAX_OWNER
+    let (nodes, size) = xml::weight_of(body, "owner");
+    nodes <= MAX_OWNER_NODES && size <= MAX_OWNER
 }
 
 /// The locks of every vault.
