@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex},
-    thread::spawn,
+    thread::{scope, spawn},
 };
 
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ struct State {
     faults: Vec<String>,
     invalid: Option<String>,
     settles: Vec<Settles>,
+    /// So many requests are answered together, once all of them are there.
+    together: usize,
 }
 
 struct Facilitator {
@@ -49,8 +51,13 @@ impl Facilitator {
         let state: Arc<Mutex<State>> = Arc::default();
         let own = state.clone();
         spawn(move || {
+            let mut waiting = Vec::new();
             for stream in listener.incoming().map_while(Result::ok) {
-                answer(stream, &own);
+                waiting.push(stream);
+                if waiting.len() >= own.lock().unwrap().together {
+                    own.lock().unwrap().together = 0;
+                    waiting.drain(..).for_each(|stream| answer(stream, &own));
+                }
             }
         });
         Self { url, state }
@@ -258,6 +265,27 @@ fn a_key_makes_no_payment_go_further() {
     // Another payment buys another call, whatever its key.
     let paid = keyed(&server, "k", json!({ "code": "b" }), payment("0x2"));
     assert_eq!(paid["result"]["_meta"]["notewell/receipt"]["amount"], "0.01", "{paid}");
+}
+
+#[test]
+fn a_payment_for_two_calls_at_once_buys_one() {
+    let (shop, facilitator, server) = open();
+    facilitator.state.lock().unwrap().together = 2;
+    let pay = |code: &str| call(&server, json!({ "code": code }), Some(payment("0x1")));
+    let answers = scope(|scope| {
+        let both = ["a", "b"].map(|code| scope.spawn(move || pay(code)));
+        both.map(|one| one.join().unwrap())
+    });
+    let (paid, refused): (Vec<&Value>, Vec<&Value>) =
+        answers.iter().partition(|answer| answer.to_string().contains("quokka"));
+    assert_eq!((paid.len(), refused.len()), (1, 1), "{answers:?}");
+    withheld(refused[0]);
+    assert!(refused[0].to_string().contains("sign a new one"), "{}", refused[0]);
+    // It stays the payment of the call that began with it.
+    let bought = ["a", "b"].map(|code| pay(code).to_string().contains("quokka"));
+    assert_eq!(bought, answers.each_ref().map(|answer| answer.to_string().contains("quokka")));
+    assert_eq!(facilitator.asked(), ["/verify", "/verify", "/settle"]);
+    assert!(balances(&shop).contains("outside:x402\t-0.01"), "{}", balances(&shop));
 }
 
 #[test]

@@ -55,9 +55,7 @@ impl Market {
         let known = payments.find(Outside::X402, &reference)?;
         match known.as_ref().map(|payment| (payment.state, payment.call == Some(paid_for))) {
             Some((_, false)) => {
-                return Err(Error::payment(
-                    "the x402 payment was made for another call or other arguments; sign a new one",
-                ));
+                return Err(for_another_call());
             }
             Some((PaymentState::Booked, true)) => {
                 let entry = known.and_then(|payment| payment.entry);
@@ -81,6 +79,10 @@ impl Market {
             currency: self.currency().to_owned(),
             call: Some(paid_for),
         })?;
+        // Another call with it may have begun while the provider verified it.
+        if payment.call != Some(paid_for) {
+            return Err(for_another_call());
+        }
         Ok(Verified::Payment(Box::new(Prepaid {
             shared: self.shared.clone(),
             provider,
@@ -179,6 +181,10 @@ impl Prepaid {
             tracing::warn!(?error, "could not record a call that failed");
         }
     }
+}
+
+fn for_another_call() -> Error {
+    Error::payment("the x402 payment was made for another call or other arguments; sign a new one")
 }
 
 /// The name of a signed payment: whoever sends the same payment again sends the same bytes.
