@@ -242,7 +242,7 @@ pub enum Admission {
     Trial(HoldId, u32),
     /// The same call succeeded before; the entry charged it, unless it was a trial.
     Repeat(Option<EntryId>),
-    /// The explicit key was used for a call with other arguments.
+    /// The explicit key is that of a call with other arguments, which is under way or succeeded.
     KeyTaken,
     /// The same call is under way, and the credit does not cover both.
     Running,

@@ -218,21 +218,25 @@ fn twins_under_way_are_charged_once() {
     });
 }
 
-/// A key at the same moment with other arguments: each call that was let in pays.
 #[test]
-fn one_key_under_way_twice_is_charged_for_each_call() {
+fn a_key_is_one_call_s_while_that_is_under_way() {
     every_store(|store, _| {
         let ledger = &*store.ledger;
         let process = ledger.enlist().unwrap();
         top_up(ledger, ANN, 50_000, "a");
-        let with = |arguments| {
+        let with = |trial_calls, arguments| {
             let identity = CallIdentity { call: [1; 32], arguments: [arguments; 32] };
-            held(ledger, &process, &NewHold { identity, ..hold(1) })
+            ledger.begin(&process, &NewHold { identity, trial_calls, ..hold(1) }).unwrap()
         };
-        let holds = [with(1), with(2), with(2)];
-        let captured = holds.map(|hold| ledger.capture(hold, Money(8_000), 1).unwrap());
-        assert_eq!(captured.map(|captured| captured.charged), [PRICE, PRICE, Money::ZERO]);
-        assert_eq!(balance(store, Account::User(ANN)), Money(30_000));
+        for trial_calls in [0, 1] {
+            let (Admission::Held(hold) | Admission::Trial(hold, 0)) = with(trial_calls, 1) else {
+                panic!("not held")
+            };
+            assert_eq!(with(trial_calls, 2), Admission::KeyTaken);
+            assert!(ledger.release(hold, Outcome::Failed, 1).unwrap());
+        }
+        // The call that had it failed, so it is free again.
+        assert!(matches!(with(0, 2), Admission::Held(_)));
         proved(store);
     });
 }

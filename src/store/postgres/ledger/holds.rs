@@ -48,6 +48,14 @@ pub(super) fn begin(tx: &mut Connection, process: i64, new: &NewHold) -> Result<
             false => Admission::KeyTaken,
         });
     }
+    let row = tx.query_one(
+        r#"SELECT EXISTS (SELECT 1 FROM holds
+                          WHERE "user" = $1 AND call = $2 AND arguments <> $3)"#,
+        &[&user.0, &new.identity.call.as_slice(), &new.identity.arguments.as_slice()],
+    )?;
+    if row.try_get(0)? {
+        return Ok(Admission::KeyTaken);
+    }
     if new.trial_calls > 0 {
         let used = usage::trials(tx, user, call.page)?;
         if used < new.trial_calls {
@@ -96,9 +104,7 @@ pub(super) fn capture(
         )));
     };
     let now = Timestamp::now();
-    // A call with other arguments that took the same key meanwhile pays for itself alone.
-    let charged_before = twin(tx, held.user, &held.identity.call, now.plus_days(-1))?
-        .filter(|twin| twin.arguments == held.identity.arguments);
+    let charged_before = twin(tx, held.user, &held.identity.call, now.plus_days(-1))?;
     let (outcome, charged, entry) = match (charged_before, held.entry) {
         (Some(twin), _) => {
             give_back(tx, &held, now)?;

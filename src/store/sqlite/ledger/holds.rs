@@ -43,6 +43,12 @@ pub(super) fn begin(tx: &Transaction<'_>, process: i64, new: &NewHold) -> Checke
             false => Admission::KeyTaken,
         }));
     }
+    let is_taken = tx
+        .prepare_cached("SELECT 1 FROM holds WHERE user = ?1 AND call = ?2 AND arguments <> ?3")?
+        .exists(params![user.0, new.identity.call, new.identity.arguments])?;
+    if is_taken {
+        return Ok(Ok(Admission::KeyTaken));
+    }
     if new.trial_calls > 0 {
         let used = usage::trials(tx, user, call.page)?;
         if used < new.trial_calls {
@@ -94,9 +100,7 @@ pub(super) fn capture(
         )));
     };
     let now = Timestamp::now();
-    // A call with other arguments that took the same key meanwhile pays for itself alone.
-    let charged_before = twin(tx, held.user, &held.identity.call, now.plus_days(-1))?
-        .filter(|twin| twin.arguments == held.identity.arguments);
+    let charged_before = twin(tx, held.user, &held.identity.call, now.plus_days(-1))?;
     let (outcome, charged, entry) = match (charged_before, held.entry) {
         (Some(twin), _) => {
             give_back(tx, &held, now)?;
