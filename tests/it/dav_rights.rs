@@ -308,6 +308,13 @@ fn the_quota_weighs_what_the_caller_sees() {
     assert!(all.contains("<D:quota-used-bytes>1005</D:quota-used-bytes>"), "{all}");
     assert!(all.contains("<D:quota-available-bytes>"), "{all}");
 }
+    let lock = ann.send("LOCK", "shared/n.md", &[("Depth", "0")], LOCK);
+    let held = lock.headers["lock-token"].clone();
+    let refused = bob.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"");
+    let says = refused.body.contains("you may not write");
+    assert!(refused.status == 403 && says, "{} {}", refused.status, refused.body);
+    assert_eq!(cat.put("shared/n.md", "# Mine\n").status, 423, "it is locked still");
+    assert_eq!(ann.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"").status, 204);
 
 #[test]
 fn a_listing_shows_the_folders_that_lead_to_something() {

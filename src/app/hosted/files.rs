@@ -260,8 +260,8 @@ impl HostedVault<'_> {
         self.check_unseen(path).or_else(|refusal| self.check_folder(path).map_err(|_| refusal))
     }
 
-    /// Refuses a lock where the caller may not write: it holds up everybody else. `None` is the
-    /// vault itself.
+    /// Refuses a lock, and its end, where the caller may not write: it holds up everybody else, or
+    /// protects what they write. `None` is the vault itself.
     pub fn check_lock(&self, path: Option<&VaultPath>) -> Result<()> {
         let Some(path) = path else {
             return self.check_place(&VaultPath::parse("note.md")?);

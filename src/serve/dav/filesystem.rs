@@ -106,6 +106,7 @@ impl VaultFiles {
             ("LOCK", path) if has_body => vault.check_lock(path.as_ref()),
             ("PUT" | "PATCH" | "MKCOL", Some(path)) => vault.check_reach(&path),
             ("COPY" | "MOVE", _) => destination.map_or(Ok(()), |to| vault.check_reach(&to)),
+            ("UNLOCK", path) => vault.check_lock(path.as_ref()),
             _ => Ok(()),
         })
         .await
