@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::domain::Error;
+use crate::domain::{Error, count};
 
 /// Remarks that are kept word for word; the rest is counted.
 const MAX_REMARKS: usize = 1_000;
@@ -33,17 +33,18 @@ pub struct ImportReport {
     pub stopped: bool,
 }
 
-/// A failure after `filed` records or files were filed, each whole.
-pub fn cut_short(filed: usize, error: Error) -> Error {
+/// A failure after so many records or files (`noun`) were filed, each whole.
+pub fn cut_short(filed: usize, noun: &str, error: Error) -> Error {
     if filed == 0 {
         return error;
     }
-    let are = if filed == 1 { "1 is".to_owned() } else { format!("{filed} are") };
+    let (are, stay) = if filed == 1 { ("is", "stays") } else { ("are", "stay") };
+    let what = count(filed, noun);
     let why = error.reason();
     Error::new(
         error.code,
         format!(
-            "the import stopped: {why}. {are} filed and stay. Import again when that is mended: what is there is not added twice"
+            "the import stopped: {why}. {what} {are} filed and {stay}. Import again once that is fixed: what is there is not added twice"
         ),
     )
     .with_source(error)
@@ -62,7 +63,7 @@ pub struct Remarks {
 impl ImportReport {
     /// A failure of our own storage, with what was filed before it.
     pub fn cut_short(&self, error: Error) -> Error {
-        cut_short(self.added + self.updated, error)
+        cut_short(self.added + self.updated, "record", error)
     }
 }
 

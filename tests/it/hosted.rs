@@ -154,6 +154,39 @@ fn a_folder_goes_in_and_comes_out_byte_for_byte() {
 }
 
 #[test]
+fn what_an_import_replaces_goes_to_the_trash() {
+    let home = hosted("team");
+    let config = home.dir.path().join("limits.toml");
+    put(&config, "[limits]\nnote_bytes = 1000\n");
+    let root = home.dir.path().join("author");
+    let import = |version: &str| {
+        for file in ["a/pic.png", "b/pic.png", "long.md", "short.md", ".obsidian/app.json"] {
+            let long = file == "long.md" && version == "new";
+            let text = version.repeat(if long { 500 } else { 1 });
+            std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            put(&root.join(file), format!("{text} {file}"));
+        }
+        let config = config.to_str().unwrap();
+        let root = root.to_str().unwrap();
+        say(&home, &["import", "vault", root, "--vault", "team", "--config", config])
+    };
+    assert!(import("old").starts_with("5 added, 0 updated"));
+    assert!(import("new").starts_with("0 added, 5 updated"));
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &owner, "team");
+    for (trashed, text) in
+        [("pic.png", "old a/pic.png"), ("pic%202.png", "old b/pic.png"), ("long.md", "old long.md")]
+    {
+        assert_eq!(dav.get(&format!(".trash/{trashed}")).body, text, "{trashed}");
+    }
+    for kept in ["short.md", "app.json"] {
+        assert_eq!(dav.get(&format!(".trash/{kept}")).status, 404, "{kept}");
+    }
+    assert_eq!(dav.get("b/pic.png").body, "new b/pic.png");
+}
+
+#[test]
 fn tools_edit_move_and_undo_in_a_hosted_vault() {
     let home = hosted("team");
     let root = folder(&home);

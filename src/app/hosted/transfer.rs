@@ -13,7 +13,7 @@ use super::{
     write::{key, now_ns},
 };
 use crate::{
-    app::{App, vaults::files::is_page},
+    app::{App, vaults::files::is_hidden},
     domain::{Error, Kind, Progress, Result, VaultPath, error::Doing},
     import::cut_short,
     store::{
@@ -62,6 +62,20 @@ struct Batch {
     bytes: usize,
 }
 
+impl Batch {
+    /// Files that it writes.
+    fn puts(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step, FileStep::Put { .. })).count()
+    }
+
+    /// Whether a step of it copies to this path.
+    fn copies_to(&self, path: &str) -> bool {
+        let is_it =
+            |step: &FileStep| matches!(step, FileStep::Copy { to, .. } if to.as_str() == path);
+        self.steps.iter().any(is_it)
+    }
+}
+
 impl App {
     /// Copies the files of a folder into a hosted vault, attachments and hidden files too, with
     /// their times. Files that the folder does not have stay.
@@ -88,9 +102,9 @@ impl App {
         let mut batch = Batch::default();
         let mut filed = 0;
         let mut write = |batch: &mut Batch| -> Result<()> {
-            let files = batch.steps.len();
+            let files = batch.puts();
             let written = self.write_batch(&vault, &mut change, batch);
-            written.map_err(|error| cut_short(filed, error))?;
+            written.map_err(|error| cut_short(filed, "file", error))?;
             filed += files;
             Ok(())
         };
@@ -181,6 +195,13 @@ impl App {
             imported.unchanged += 1;
             return Ok(());
         }
+        let is_recorded =
+            self.is_recorded(path, bytes.len().max(before.as_ref().map_or(0, Vec::len)));
+        // What is replaced goes to the trash, unless the journal has it or a leading dot hides it.
+        if before.is_some() && !is_recorded && !is_hidden(path.as_str()) {
+            let to = self.free_in_trash(vault, path, &|name| batch.copies_to(name))?;
+            batch.steps.push(FileStep::Copy { from: path.clone(), to });
+        }
         match before {
             Some(_) => imported.updated += 1,
             None => imported.added += 1,
@@ -192,7 +213,7 @@ impl App {
             mtime_ns: Stamp::of(&metadata).mtime_ns.min(now_ns()),
             expected: expected(before.as_deref()),
         });
-        if is_page(path.as_str()) && bytes.len() as u64 <= self.config.limits.note_bytes {
+        if is_recorded {
             batch.revisions.push(Revision {
                 pid: None,
                 kind: Kind::Page,

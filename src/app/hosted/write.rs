@@ -6,7 +6,7 @@ use crate::{
     app::{App, edit::split_key, vaults::files},
     domain::{Error, Kind, Pid, Result, Timestamp, VaultPath},
     store::{
-        hosted::{Expected, FileStep, HostedFile, HostedWrite},
+        hosted::{Expected, FileStep, HostedFile, HostedWrite, TRASH},
         pages::{PageChange, Skipped, VaultRow},
         revisions::{NewChange, Revision},
     },
@@ -117,6 +117,35 @@ impl App {
         }
         self.journal.prune(change);
         Ok(())
+    }
+
+    /// Whether the journal records what happens to a file: notes, within the size of notes.
+    pub(super) fn is_recorded(&self, path: &VaultPath, size: usize) -> bool {
+        files::is_page(path.as_str()) && size as u64 <= self.config.limits.note_bytes
+    }
+
+    /// A free name in the trash, which is none of those that are `taken`.
+    pub(super) fn free_in_trash(
+        &self,
+        vault: &VaultRow,
+        path: &VaultPath,
+        taken: &dyn Fn(&str) -> bool,
+    ) -> Result<VaultPath> {
+        let name = path.file_name();
+        let (stem, ending) = match name.rsplit_once('.') {
+            Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
+            _ => (name, String::new()),
+        };
+        for number in 1.. {
+            let name = match number {
+                1 => format!("{TRASH}/{stem}{ending}"),
+                number => format!("{TRASH}/{stem} {number}{ending}"),
+            };
+            if !taken(&name) && self.store.hosted.stat(&vault.name, &name)?.is_none() {
+                return VaultPath::parse(&name);
+            }
+        }
+        Err(Error::internal("the trash has no free name"))
     }
 
     fn text_of(&self, bytes: &[u8], mtime_ns: i64) -> Read {

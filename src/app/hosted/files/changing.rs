@@ -7,11 +7,11 @@ use crate::{
             check_path,
             write::{key, now_ns},
         },
-        vaults::files::{is_hidden, is_page},
+        vaults::files::is_hidden,
     },
     domain::{Code, Error, Kind, Result, VaultPath},
     store::{
-        hosted::{Expected, FileStep, HostedFile, TRASH},
+        hosted::{Expected, FileStep, HostedFile},
         revisions::{Revision, Turn},
     },
     vault::read::hash,
@@ -250,7 +250,7 @@ impl HostedVault<'_> {
 
     /// Whether the journal records what happens to a file: notes, within the size of notes.
     fn is_recorded(&self, path: &VaultPath, size: usize) -> bool {
-        is_page(path.as_str()) && size as u64 <= self.app.config.limits.note_bytes
+        self.app.is_recorded(path, size)
     }
 
     /// The revision of a note that moves; `None` for what is no note before.
@@ -276,21 +276,7 @@ impl HostedVault<'_> {
 
     /// A name in the trash that is free now. A writer who takes it first is a conflict.
     fn trash_path(&self, path: &VaultPath) -> Result<VaultPath> {
-        let name = path.file_name();
-        let (stem, ending) = match name.rsplit_once('.') {
-            Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
-            _ => (name, String::new()),
-        };
-        for number in 1.. {
-            let name = match number {
-                1 => format!("{TRASH}/{stem}{ending}"),
-                number => format!("{TRASH}/{stem} {number}{ending}"),
-            };
-            if self.app.store.hosted.stat(&self.row.name, &name)?.is_none() {
-                return VaultPath::parse(&name);
-            }
-        }
-        Err(Error::internal("the trash has no free name"))
+        self.app.free_in_trash(&self.row, path, &|_| false)
     }
 
     /// Writes, under the change that the caller's last write began.
