@@ -22,6 +22,35 @@ pub struct Attachment {
     pub path: VaultPath,
 }
 
+/// A file that moves, or a folder with everything below it.
+pub(super) struct Moving<'a> {
+    pub from: &'a VaultPath,
+    pub to: &'a VaultPath,
+}
+
+impl Moving<'_> {
+    /// Where what is at a path now will be; `None` for what stays.
+    pub fn after(&self, path: &VaultPath) -> Result<Option<VaultPath>> {
+        match path.as_str().strip_prefix(self.from.as_str()) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                VaultPath::parse(&format!("{}{rest}", self.to)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a note shows a file under the same path afterwards, as both move: the path says where
+    /// the file is from the note.
+    fn carries(&self, note: &VaultPath, target: &str, file: &VaultPath) -> Result<bool> {
+        let (Some(note), Some(file)) = (self.after(note)?, self.after(file)?) else {
+            return Ok(false);
+        };
+        let beside = vault::join_path(note.folder(), target.trim().trim_start_matches('/'));
+        Ok(beside
+            .is_some_and(|beside| VaultPath::parse(&beside).is_ok_and(|beside| beside == file)))
+    }
+}
+
 impl App {
     /// The file that a note shows or links to under this path. An attachment has the readers of the
     /// notes that show it: a path that neither this note nor one that it embeds has is refused, and
@@ -47,13 +76,14 @@ impl App {
     }
 
     /// Refuses a text that names a file which the caller may not see: whoever reads the note reads
-    /// the file. What the note showed before, in its place then, it may show on. A file that is hidden and one that is not there
-    /// are refused alike.
+    /// the file. What the note showed before, in its place then, it may show on, and what moves with
+    /// it too. A file that is hidden and one that is not there are refused alike.
     pub(super) fn check_files(
         &self,
         vault: &VaultRow,
         before: Option<(&VaultPath, &str)>,
         (path, after): (&VaultPath, &str),
+        moving: Option<&Moving<'_>>,
         rights: &Rights,
     ) -> Result<()> {
         if rights.visible().is_everything() {
@@ -66,12 +96,20 @@ impl App {
         };
         let known = before.map(|(_, text)| files(text)).unwrap_or_default();
         for target in &files(after) {
-            let place = self.sources.attachment_path(vault, path, target, &|_| false)?;
-            if let (true, Some((from, _))) = (known.contains(target), before)
-                && (from == path
-                    || self.sources.attachment_path(vault, from, target, &|_| false)? == place)
-            {
-                continue;
+            let place_of = |note| self.sources.attachment_path(vault, note, target, &|_| false);
+            let place = place_of(path)?;
+            if let (true, Some((from, _))) = (known.contains(target), before) {
+                if from == path {
+                    continue;
+                }
+                let shown = place_of(from)?;
+                let is_carried = match (moving, &shown) {
+                    (Some(moving), Some(file)) => moving.carries(from, target, file)?,
+                    _ => false,
+                };
+                if is_carried || shown == place {
+                    continue;
+                }
             }
             if !place.is_some_and(|place| rights.sees(&page_in(vault, &place, ""))) {
                 return Err(Error::invalid_params(format!(
@@ -85,11 +123,12 @@ impl App {
     /// Refuses that files leave their places while a note shows them under a path that would then
     /// mean another place, where the caller may not look: a file could be made for a note to show,
     /// and removed. For a note that the caller reads, places alone decide, so that the answer is the
-    /// same whether a hidden file is there or not.
+    /// same whether a hidden file is there or not. What moves with its note stays shown.
     pub(super) fn check_leaving(
         &self,
         vault: &VaultRow,
         leaving: &[VaultPath],
+        moving: Option<&Moving<'_>>,
         rights: &Rights,
     ) -> Result<()> {
         if rights.visible().is_everything() {
@@ -101,7 +140,12 @@ impl App {
         let sees = |place: &VaultPath| rights.sees(&page_in(vault, place, ""));
         for (pid, from, target) in self.library(&self.owner())?.naming(&vault.name, &names) {
             let shown = self.sources.attachment_path(vault, from, target, &|_| false)?;
-            if !shown.is_some_and(|shown| leaving.contains(shown.as_str())) {
+            let Some(shown) = shown.filter(|shown| leaving.contains(shown.as_str())) else {
+                continue;
+            };
+            if let Some(moving) = moving
+                && moving.carries(from, target, &shown)?
+            {
                 continue;
             }
             let is_open = match seen.has(&vault.name, pid) {

@@ -179,6 +179,56 @@ fn a_file_that_a_note_shows_stays_while_its_path_means_another() {
 }
 
 #[test]
+fn a_folder_goes_with_its_notes_and_the_files_beside_them() {
+    let home = hosted("team");
+    let ann_token = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
+    let owner_token = token(&home, "owner");
+    let server = serve(&home);
+    let owner = Dav::new(&server, &owner_token, "team");
+    let ann = Dav::new(&server, &ann_token, "team");
+    for folder in ["img", "shared", "shared/trip", "shared/trip/img", "shared/trip/sub"] {
+        assert_eq!(owner.send("MKCOL", folder, &[], b"").status, 201);
+    }
+    for path in ["a.png", "img/b.png"] {
+        owner.put(path, "private");
+        assert_eq!(ann.put(&format!("shared/trip/{path}"), "own").status, 201);
+    }
+    let text = "![](a.png) ![](img/b.png)\n";
+    assert_eq!(ann.put("shared/trip/notes.md", text).status, 201);
+    assert_eq!(ann.put("shared/trip/sub/n.md", "![](../a.png)\n").status, 201);
+    let rename = |from: &str, to: &str| {
+        ann.send("MOVE", from, &[("Destination", &ann.destination(to))], b"")
+    };
+    // What she does not see goes with nobody else.
+    owner.put("shared/trip/paid.md", "---\nmcp_method: m\nprice: 0.10\n---\nText.\n");
+    let refused = rename("shared/trip", "shared/tour");
+    let says = refused.body.contains("may not move everything in `shared/trip`; nothing was");
+    assert!(refused.status == 403 && says, "{} {}", refused.status, refused.body);
+    assert_eq!(owner.send("DELETE", "shared/trip/paid.md", &[], b"").status, 204);
+    // Nor does a file that a note shows which stays.
+    assert_eq!(ann.put("shared/peek.md", "![](trip/a.png)\n").status, 201);
+    let refused = rename("shared/trip", "shared/tour");
+    let says = refused.body.contains("a note shows `trip/a.png`; nothing was changed");
+    assert!(refused.status == 403 && says, "{} {}", refused.status, refused.body);
+    assert_eq!(ann.put("shared/peek.md", "Nothing.\n").status, 204);
+    let moved = rename("shared/trip", "shared/tour");
+    assert_eq!(moved.status, 201, "{}", moved.body);
+    for (note, path) in [("notes.md", "a.png"), ("notes.md", "img/b.png"), ("sub/n.md", "../a.png")]
+    {
+        assert_eq!(ann.get(&format!("shared/tour/{note}")).status, 200, "{note}");
+        if !path.starts_with('.') {
+            let note = format!("shared/tour/{note}");
+            assert_eq!(shown(&server, &ann_token, &note, path), (200, "own".to_owned()));
+        }
+    }
+    let deleted = ann.send("DELETE", "shared/tour", &[], b"");
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    for path in ["", "/a.png", "/img/b.png", "/notes.md"] {
+        assert_eq!(owner.get(&format!("shared/tour{path}")).status, 404, "{path}");
+    }
+}
+
+#[test]
 fn a_hidden_place_answers_like_an_empty_one() {
     let home = hosted("team");
     let ann = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
@@ -258,6 +308,13 @@ fn a_lock_asks_for_the_right_to_write() {
         owner.put(&format!("{folder}/n.md"), "# N\n");
     }
     owner.put("tool.md", "---\nmcp_method: plan\n---\nPlan it.\n");
+    let lock = ann.send("LOCK", "shared/n.md", &[("Depth", "0")], LOCK);
+    let held = lock.headers["lock-token"].clone();
+    let refused = bob.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"");
+    let says = refused.body.contains("you may not write");
+    assert!(refused.status == 403 && says, "{} {}", refused.status, refused.body);
+    assert_eq!(cat.put("shared/n.md", "# Mine\n").status, 423, "it is locked still");
+    assert_eq!(ann.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"").status, 204);
     for (who, path) in [
         (&bob, ""),
         (&bob, "shared/"),
@@ -308,13 +365,6 @@ fn the_quota_weighs_what_the_caller_sees() {
     assert!(all.contains("<D:quota-used-bytes>1005</D:quota-used-bytes>"), "{all}");
     assert!(all.contains("<D:quota-available-bytes>"), "{all}");
 }
-    let lock = ann.send("LOCK", "shared/n.md", &[("Depth", "0")], LOCK);
-    let held = lock.headers["lock-token"].clone();
-    let refused = bob.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"");
-    let says = refused.body.contains("you may not write");
-    assert!(refused.status == 403 && says, "{} {}", refused.status, refused.body);
-    assert_eq!(cat.put("shared/n.md", "# Mine\n").status, 423, "it is locked still");
-    assert_eq!(ann.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"").status, 204);
 
 #[test]
 fn a_listing_shows_the_folders_that_lead_to_something() {

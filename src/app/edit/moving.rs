@@ -137,7 +137,8 @@ impl App {
         vault::check_new_name(&to.path)?;
         rights.check_write(&to.page(text))?;
         // A path that is relative to the note leads elsewhere from its new place.
-        self.check_files(&to.vault, Some((&spot.path, text)), (&to.path, text), rights)?;
+        let shown = Some((&spot.path, text));
+        self.check_files(&to.vault, shown, (&to.path, text), None, rights)?;
         if request.fenced {
             self.check_fence(&to.vault.name, &to.path)?;
         }

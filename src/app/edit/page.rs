@@ -169,7 +169,7 @@ impl App {
         }
         let after = draft.edited.text.as_str();
         let known = before.map(|text| (&spot.path, text));
-        self.check_files(&spot.vault, known, (&spot.path, after), rights)?;
+        self.check_files(&spot.vault, known, (&spot.path, after), None, rights)?;
         self.check_size(&spot, &draft.edited.text)?;
         let mut revisions = [Revision {
             pid: spot.pid,

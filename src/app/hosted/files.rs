@@ -9,7 +9,7 @@ use std::{
 
 use super::write::content;
 use crate::{
-    app::{App, edit::page_in, rights::Rights, vaults::files::is_page},
+    app::{App, attachments::Moving, edit::page_in, rights::Rights, vaults::files::is_page},
     domain::{Author, Error, Page, Result, VaultPath},
     store::{
         hosted::{Expected, HostedFile, Property, TRASH},
@@ -287,12 +287,13 @@ impl HostedVault<'_> {
     }
 
     /// Refuses to write a file with these bytes where the caller may not. `shown` is the text that
-    /// the note had, in its place then.
+    /// the note had, in its place then; `moving` what takes it along.
     fn check_arrival(
         &self,
         path: &VaultPath,
         shown: Option<(&VaultPath, &[u8])>,
         bytes: &[u8],
+        moving: Option<&Moving<'_>>,
     ) -> Result<()> {
         if !is_page(path.as_str()) {
             return self.check_place(path);
@@ -303,7 +304,7 @@ impl HostedVault<'_> {
         let shown = shown.filter(|(from, _)| is_page(from.as_str()));
         let shown = shown.map(|(from, bytes)| (from, String::from_utf8_lossy(bytes)));
         let known = shown.as_ref().map(|(from, text)| (*from, text.as_ref()));
-        self.app.check_files(&self.row, known, (path, &text), self.rights)
+        self.app.check_files(&self.row, known, (path, &text), moving, self.rights)
     }
 
     /// Refuses to write a file with these bytes over what is there, which the caller perhaps does
@@ -322,7 +323,7 @@ impl HostedVault<'_> {
                 return Err(hidden(path));
             }
         }
-        self.check_arrival(path, shown, bytes)
+        self.check_arrival(path, shown, bytes, None)
     }
 }
 

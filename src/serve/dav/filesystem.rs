@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     future::Future,
+    path::Path,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -34,6 +35,7 @@ use crate::{
         hosted::{Expected, HostedFile, Property},
         pages::VaultRow,
     },
+    vault::walk,
 };
 
 /// Folders that one PROPFIND lists at most.
@@ -104,9 +106,9 @@ impl VaultFiles {
         let (method, destination) = (self.method.clone(), self.destination.clone());
         self.run(move |vault| match (method.as_str(), path) {
             ("LOCK", path) if has_body => vault.check_lock(path.as_ref()),
+            ("UNLOCK", path) => vault.check_lock(path.as_ref()),
             ("PUT" | "PATCH" | "MKCOL", Some(path)) => vault.check_reach(&path),
             ("COPY" | "MOVE", _) => destination.map_or(Ok(()), |to| vault.check_reach(&to)),
-            ("UNLOCK", path) => vault.check_lock(path.as_ref()),
             _ => Ok(()),
         })
         .await
@@ -267,7 +269,15 @@ impl DavFileSystem for VaultFiles {
                 return Err(FsError::InsufficientStorage);
             }
             let path = self.path(path)?;
-            let files = self.ask(move |vault| vault.list(path.as_ref())).await?;
+            let mut files = self.ask(move |vault| vault.list(path.as_ref())).await?;
+            if self.method == Method::DELETE {
+                // The crate deletes in this order: a file goes after the notes that show it.
+                files.sort_by_key(|file| match file.is_folder() {
+                    true => 1,
+                    false if walk::is_note(Path::new(&file.path)) => 0,
+                    false => 2,
+                });
+            }
             let entries =
                 files.into_iter().map(|file| Ok(Box::new(Metadata(file)) as Box<dyn DavDirEntry>));
             let entries: Vec<FsResult<Box<dyn DavDirEntry>>> = entries.collect();

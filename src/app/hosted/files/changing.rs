@@ -3,6 +3,7 @@
 use super::{HostedVault, absent, expected, hidden};
 use crate::{
     app::{
+        attachments::Moving,
         hosted::{
             check_path,
             write::{key, now_ns},
@@ -168,22 +169,23 @@ impl HostedVault<'_> {
                 revisions.extend(revision);
                 leaving.extend(source.is_folder().then(|| to.clone()));
             }
+            let moving = Moving { from, to };
             let files = match source.is_folder() {
                 true => self.app.store.hosted.below(&self.row.name, from.as_str())?,
                 false => vec![source.clone()],
             };
             for file in files.iter().filter(|file| !file.is_folder()) {
                 let old = VaultPath::parse(&file.path)?;
-                let new = VaultPath::parse(&format!("{to}{}", &file.path[from.as_str().len()..]))?;
+                let new = moving.after(&old)?.ok_or_else(|| absent(&old))?;
                 check_path(&new)?;
                 // The name of what is hidden below a folder is not told.
-                let (_, bytes) = self.read(&old)?.ok_or_else(|| hidden(from))?;
+                let (_, bytes) = self.read(&old)?.ok_or_else(|| partly_hidden(from))?;
                 self.check_removal(&old, &bytes)?;
-                self.check_arrival(&new, Some((&old, &bytes)), &bytes)?;
+                self.check_arrival(&new, Some((&old, &bytes)), &bytes, Some(&moving))?;
                 revisions.extend(self.moved(&old, &new, bytes));
                 leaving.push(old);
             }
-            self.check_leaving(&leaving)?;
+            self.app.check_leaving(&self.row, &leaving, Some(&moving), self.rights)?;
             let expected = source.hash.map_or(Expected::Any, Expected::Content);
             steps.push(FileStep::Move { from: from.clone(), to: to.clone(), expected });
             self.write(&steps, revisions)
@@ -236,7 +238,7 @@ impl HostedVault<'_> {
     /// Refuses that files go which notes show, where the notes would then mean files that the
     /// caller may not see.
     fn check_leaving(&self, leaving: &[VaultPath]) -> Result<()> {
-        self.app.check_leaving(&self.row, leaving, self.rights)
+        self.app.check_leaving(&self.row, leaving, None, self.rights)
     }
 
     /// The turn of a caller who does not see everything: which files a note shows is looked at
@@ -306,4 +308,11 @@ impl HostedVault<'_> {
         }
         work()
     }
+}
+
+/// The refusal of a folder with something in it that the caller does not see.
+fn partly_hidden(folder: &VaultPath) -> Error {
+    Error::invalid_params(format!(
+        "you may not move everything in `{folder}`; nothing was changed. Move its files one by one"
+    ))
 }
