@@ -270,20 +270,23 @@ pub(super) mod refusal {
         }
     }
 
+    // What the vault holds is not in these messages: some of it is perhaps hidden from the caller.
+
     /// The refusal of more properties than a vault may have.
-    pub fn full_of_properties(vault: &str, bytes: u64) -> Error {
+    pub fn full_of_properties(vault: &str) -> Error {
         Error::limit(format!(
-            "the properties of the files of the vault `{vault}` would have {bytes} bytes, more than {MAX_VAULT_PROPERTY_BYTES}; nothing was changed. Remove some of them"
+            "the properties of the files of the vault `{vault}` would have more than {MAX_VAULT_PROPERTY_BYTES} bytes; nothing was changed. Remove some of them"
         ))
     }
 
+    /// The refusal of more files or bytes than a vault may have.
     pub fn full(vault: &str, usage: HostedUsage, limits: HostedLimits) -> Error {
-        let (what, has, key, limit) = match usage.files > limits.files {
-            true => ("files and folders", usage.files, "files", limits.files),
-            false => ("bytes", usage.bytes, "vault_bytes", limits.bytes),
+        let (what, key, limit) = match usage.files > limits.files {
+            true => ("files and folders", "files", limits.files),
+            false => ("bytes", "vault_bytes", limits.bytes),
         };
         Error::limit(format!(
-            "the vault `{vault}` would hold {has} {what}, more than `hosted.{key}` ({limit}) allows; nothing was changed. Delete something, or ask the owner to raise the limit"
+            "the vault `{vault}` would hold more {what} than `hosted.{key}` ({limit}) allows; nothing was changed. Delete something, or ask the owner to raise the limit"
         ))
     }
 }

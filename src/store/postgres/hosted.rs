@@ -384,7 +384,7 @@ fn check_properties(
         )?;
         match oldest {
             Some(row) => drop_properties(tx, vault, row.try_get(0)?)?,
-            None => return Err(refusal::full_of_properties(vault, bytes).into()),
+            None => return Err(refusal::full_of_properties(vault).into()),
         }
     }
 }

@@ -405,7 +405,7 @@ fn check_properties(
             .optional()?;
         match oldest {
             Some(file) => drop_properties(tx, vault, file)?,
-            None => return Err(refusal::full_of_properties(vault, bytes).into()),
+            None => return Err(refusal::full_of_properties(vault).into()),
         }
     }
 }
