@@ -47,12 +47,12 @@ use super::mcp::{Handler, Hub, Link, message};
 use crate::{
     app::App,
     config::{Config, Limits},
-    domain::{Caller, Error},
+    domain::{Caller, Error, user::Role},
     telemetry::metric,
 };
 
-/// The longest form that needs no sign-in.
-const MAX_ENTRANCE_BYTES: usize = 64 << 10;
+/// The longest form of somebody who is not signed in.
+const MAX_STRANGERS_FORM: usize = 64 << 10;
 
 /// What every HTTP handler shares.
 #[derive(Clone)]
@@ -118,17 +118,17 @@ impl Site {
     }
 }
 
-/// Reads the body of a posted form within the limits of its caller. One that needs no sign-in has a
-/// few short fields. The error is the answer.
+/// Reads the body of a posted form within the limits of its caller. One from somebody who is not
+/// signed in has a few short fields. The error is the answer.
 pub(super) async fn read_form(
     site: &Site,
     link: &Link,
     body: Body,
-    is_entrance: bool,
 ) -> Result<body::Read, Response> {
     let body_bytes = site.hub.app.config.limits.body_bytes;
-    let most = match is_entrance && body_bytes > MAX_ENTRANCE_BYTES {
-        true => (MAX_ENTRANCE_BYTES, "a form that needs no sign-in"),
+    let is_stranger = link.rights.role() == Role::Anonymous;
+    let most = match is_stranger && body_bytes > MAX_STRANGERS_FORM {
+        true => (MAX_STRANGERS_FORM, "a form sent without signing in"),
         false => (body_bytes, body::BODY_BYTES),
     };
     body::read_up_to(site, &gate::Visitor::of(link), body, most).await

@@ -28,19 +28,10 @@ pub async fn stripe(State(site): State<Site>, request: Request) -> Response {
         let error = Error::invalid_request("the event was refused: it has no `Stripe-Signature`");
         return refuse(StatusCode::BAD_REQUEST, &error);
     };
-    let promised = http_body::Body::size_hint(&content).lower();
-    let too_large = || {
-        let error = Error::limit(format!("an event has at most {MAX_BYTES} bytes"));
-        refuse(StatusCode::PAYLOAD_TOO_LARGE, &error)
-    };
-    if promised > MAX_BYTES as u64 {
-        return too_large();
-    }
     let from = origin::address(&site, &parts.headers, &parts.extensions);
     let visitor = Visitor { identity: Identity::Address(from), owner: false };
-    let read = match body::read(&site, &visitor, content).await {
-        Ok(read) if read.bytes.len() <= MAX_BYTES => read,
-        Ok(_) => return too_large(),
+    let read = match body::read_up_to(&site, &visitor, content, (MAX_BYTES, "an event")).await {
+        Ok(read) => read,
         Err(refused) => return refused,
     };
     let app = site.hub.app.clone();

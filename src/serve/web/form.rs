@@ -10,13 +10,10 @@ use axum::{
 use super::{Visit, errors};
 use crate::{
     domain::{Error, Result},
-    serve::{
-        http::{
-            Site,
-            body::{Read, SMALL, Share},
-            cookie, origin, read_form,
-        },
-        mcp::Link,
+    serve::http::{
+        Site,
+        body::{Read, SMALL, Share},
+        cookie, origin, read_form,
     },
 };
 
@@ -87,9 +84,7 @@ impl FromRequest<Site> for Form {
             let error = Error::invalid_request("this address takes a form; open its page first");
             return Err(errors::page(&visit, error));
         }
-        // Whoever knocks at the way in has no link yet.
-        let is_entrance = parts.extensions.get::<Link>().is_none();
-        let Read { bytes, share } = read_form(site, &visit.link, body, is_entrance).await?;
+        let Read { bytes, share } = read_form(site, &visit.link, body).await?;
         match fields(bytes).await {
             Ok(fields) => Ok(Self { visit, fields, _share: share }),
             Err(error) => Err(errors::page(&visit, error)),

@@ -53,7 +53,7 @@ impl FromRequest<Site> for Upload {
             Ok(boundary) => boundary,
             Err(error) => return Err(errors::page(&visit, error)),
         };
-        let Read { bytes, share } = read_form(site, &visit.link, body, false).await?;
+        let Read { bytes, share } = read_form(site, &visit.link, body).await?;
         match files(&bytes, &boundary) {
             Ok(files) => Ok(Self { visit, files, _share: share }),
             Err(error) => Err(errors::page(&visit, error)),
