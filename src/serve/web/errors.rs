@@ -34,7 +34,7 @@ pub fn page(visit: &Visit, error: Error) -> Response {
         Code::NotFound => (
             StatusCode::NOT_FOUND,
             "Page not found",
-            "It was moved or removed, or it is not shared with you. Search for it, or ask the owner for access.",
+            "There is no such page, or it is not shared with you. Search for it, or ask the owner for access.",
         ),
         Code::Limit => (
             StatusCode::TOO_MANY_REQUESTS,

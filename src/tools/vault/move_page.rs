@@ -60,7 +60,6 @@ impl Answer for Moved {
             None => format!("dry run, nothing was moved: {} to {}", self.from, self.path),
         };
         let mut text = format!("{head}\netag {}", self.etag);
-
         if self.links > 0 {
             text += &format!(
                 "\n{} in {} rewritten:",
