@@ -190,7 +190,7 @@ impl App {
         for row in new {
             let mut vault = self.follow_vault(row);
             self.first_look(&mut vault);
-            self.vault_reads.finish_one();
+            self.vault_reads.finish_added();
             followed.push(vault);
         }
     }

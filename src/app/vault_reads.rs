@@ -29,6 +29,9 @@ struct Open {
     vaults: usize,
     /// One of them was never read at all.
     first: bool,
+    /// Vaults that were registered since the start and are not read yet. Nobody waits for them: a
+    /// large one would hold up what is asked of every other.
+    added: usize,
     /// Vaults, and others, with changes that could not be read and are tried again.
     behind: HashSet<String>,
 }
@@ -40,11 +43,14 @@ impl VaultReads {
         open.first = first;
     }
 
-    /// Adds vaults that were never read.
+    /// Adds vaults that were registered since.
     pub fn add(&self, vaults: usize) {
+        self.lock().added += vaults;
+    }
+
+    pub fn finish_added(&self) {
         let mut open = self.lock();
-        open.vaults += vaults;
-        open.first = true;
+        open.added = open.added.saturating_sub(1);
     }
 
     pub fn finish_one(&self) {
@@ -66,10 +72,11 @@ impl VaultReads {
 
     /// Whether every vault has been read.
     pub fn are_done(&self) -> bool {
-        self.lock().vaults == 0
+        let open = self.lock();
+        open.vaults == 0 && open.added == 0
     }
 
-    /// Waits for the first reads until `deadline`, and says how many vaults an answer may lack
+    /// Waits for the reads begun at the start until `deadline`, and says how many vaults an answer may lack
     /// changes of.
     pub fn wait(&self, deadline: Instant) -> usize {
         let mut open = self.lock();
@@ -87,7 +94,7 @@ impl VaultReads {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        open.vaults + open.behind.len()
+        open.vaults + open.added + open.behind.len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -123,5 +130,18 @@ mod tests {
         assert_eq!(reads.wait(Instant::now() + Duration::from_secs(60)), 1);
         reads.set_behind("notes", false);
         assert_eq!(reads.wait(Instant::now()), 0);
+    }
+
+    #[test]
+    fn a_vault_that_was_added_is_counted_and_not_waited_for() {
+        let reads = VaultReads::default();
+        reads.begin(0, false);
+        reads.add(1);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        assert_eq!(reads.wait(deadline), 1);
+        assert!(!reads.are_done() && Instant::now() < deadline);
+        reads.finish_added();
+        assert_eq!(reads.wait(deadline), 0);
+        assert!(reads.are_done());
     }
 }
