@@ -296,6 +296,10 @@ pub trait Revisions: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(Change, Revision)>>;
 
+    /// The oldest done change of one item with what it did to it first: a change may have several
+    /// revisions of an item.
+    fn oldest_of_item(&self, pid: Pid) -> Result<Option<(Change, Revision)>>;
+
     /// The item that last had this key in the registry, whether it is still there or not.
     fn item_of_key(&self, key: &str) -> Result<Option<Pid>>;
 

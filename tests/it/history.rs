@@ -180,6 +180,26 @@ fn an_import_is_one_change() {
     assert!(ok && out.contains("the history has"), "{out} {err}");
 }
 
+/// One change may say twice what an item is.
+#[test]
+fn before_an_import_of_two_files_nothing_existed() {
+    let home = Home::new();
+    // The longest text is the whole one.
+    let files = ["short", "much longer"].map(|text| {
+        let file = home.dir.path().join(format!("{text}.jsonl"));
+        let post = json!({ "id": "1", "kind": "tweet", "author": "a", "text": format!("{text} 投稿"),
+            "url": "https://x.com/a/status/1" });
+        put(&file, post.to_string());
+        file.to_str().unwrap().to_owned()
+    });
+    home.say(&["import", "bookmarks", &files[0], &files[1]]);
+    assert!(home.say(&["history", "1", "--at", "1"]).contains("longer 投稿"));
+    let (_, out, err) = home.run(&["history", "1", "--at", "0"]);
+    assert!(out.contains("does not exist in version 0"), "{out}{err}");
+    let (ok, out, err) = home.run(&["history", "1", "--at", "0", "--restore"]);
+    assert!(!ok && err.contains("does not exist in version 0"), "{out}{err}");
+}
+
 #[test]
 fn what_cannot_be_done_is_told() {
     let home = Home::new();

@@ -479,6 +479,29 @@ fn a_part_of_an_undo_does_not_count_as_the_undo() {
 }
 
 #[test]
+fn the_oldest_revision_of_an_item_is_the_first_of_its_change() {
+    every_store(|store, _| {
+        let journal: &dyn Revisions = &*store.revisions;
+        let pid = store.items.record(Kind::Card, "чай", 1).unwrap();
+        assert_eq!(journal.oldest_of_item(pid).unwrap(), None);
+        let turn = journal.turn().unwrap();
+        let bytes = |text: &str| Some(text.as_bytes().to_vec());
+        let write = |change: &mut NewChange, before: Option<Vec<u8>>, after: &str| {
+            let (kind, key, after) = (Kind::Card, "чай".into(), bytes(after));
+            let revision = Revision { pid: None, kind, key, moved_to: None, before, after };
+            journal.finish(journal.begin(&turn, change, &[revision]).unwrap()).unwrap();
+        };
+        let mut imported = change();
+        write(&mut imported, None, "緑茶");
+        write(&mut imported, bytes("緑茶"), "red");
+        write(&mut change(), bytes("red"), "white");
+        let (change, revision) = journal.oldest_of_item(pid).unwrap().unwrap();
+        assert_eq!(Some(change.id), imported.id);
+        assert_eq!((revision.before, revision.after), (None, bytes("緑茶")));
+    });
+}
+
+#[test]
 fn the_newest_report_is_the_one_made_last() {
     every_store(|store, _| {
         let reports: &dyn Reports = &*store.reports;

@@ -155,13 +155,7 @@ impl App {
     ) -> Result<(Revision, Option<Vec<u8>>)> {
         let revisions = &self.store.revisions;
         if version.0 == 0 {
-            let mut oldest: Option<(Change, Revision)> = None;
-            // One at a time: contents may be large.
-            while let Some(older) =
-                revisions.of_item(pid, oldest.as_ref().map(|(change, _)| change.id), 1)?.pop()
-            {
-                oldest = Some(older);
-            }
+            let oldest = revisions.oldest_of_item(pid)?;
             let (_, revision) = oldest.ok_or_else(|| no_version(pid, version))?;
             let content = revision.before.clone();
             return Ok((revision, content));

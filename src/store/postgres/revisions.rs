@@ -30,6 +30,12 @@ const CHANGE: &str = "j.id, j.at, j.who, j.tool, j.summary, j.undoes, j.pending_
 const REVISION: &str = "r.pid, r.kind, r.key, r.moved_to, b.data, a.data";
 const CONTENTS: &str = "LEFT JOIN contents b ON b.id = r.before \
     LEFT JOIN contents a ON a.id = r.after";
+/// Done changes of an item with what each did to it. An item may have come into the registry after
+/// the change that made it was finished.
+const OF_ITEM: &str = "JOIN journal j ON j.id = r.change \
+    WHERE (r.pid = $1 OR r.pid IS NULL AND r.key IN \
+        (SELECT i.key FROM items i WHERE i.pid = $1 AND i.kind = r.kind)) \
+    AND j.pending_from IS NULL";
 /// How many columns [`CHANGE`] has.
 const CHANGE_COLUMNS: usize = 8;
 
@@ -163,21 +169,29 @@ impl Revisions for Postgres {
         limit: usize,
     ) -> Result<Vec<(Change, Revision)>> {
         self.read(|db| {
-            // An item may have come into the registry after the change that made it was finished.
             db.query(
                 &format!(
-                    "SELECT {CHANGE}, {REVISION} FROM revisions r
-                     JOIN journal j ON j.id = r.change {CONTENTS}
-                     WHERE (r.pid = $1 OR r.pid IS NULL AND r.key IN
-                             (SELECT i.key FROM items i WHERE i.pid = $1 AND i.kind = r.kind))
-                       AND r.change < $2 AND j.pending_from IS NULL
-                     ORDER BY r.change DESC, r.number DESC LIMIT $3"
+                    "SELECT {CHANGE}, {REVISION} FROM revisions r {CONTENTS} {OF_ITEM}
+                       AND r.change < $2 ORDER BY r.change DESC, r.number DESC LIMIT $3"
                 ),
                 &[&pid.0, &below(before), &(limit as i64)],
             )?
             .iter()
-            .map(|row| Ok((change(row)?, revision(row, CHANGE_COLUMNS)?)))
+            .map(change_and_revision)
             .collect()
+        })
+    }
+
+    fn oldest_of_item(&self, pid: Pid) -> Result<Option<(Change, Revision)>> {
+        self.read(|db| {
+            let row = db.query_opt(
+                &format!(
+                    "SELECT {CHANGE}, {REVISION} FROM revisions r {CONTENTS} {OF_ITEM}
+                     ORDER BY r.change, r.number LIMIT 1"
+                ),
+                &[&pid.0],
+            )?;
+            row.as_ref().map(change_and_revision).transpose()
         })
     }
 
@@ -418,6 +432,10 @@ fn change(row: &Row) -> Result<Change, Fault> {
         pending: row.try_get(6)?,
         revisions: row.try_get::<_, i64>(7)? as usize,
     })
+}
+
+fn change_and_revision(row: &Row) -> Result<(Change, Revision), Fault> {
+    Ok((change(row)?, revision(row, CHANGE_COLUMNS)?))
 }
 
 /// The revision whose columns start at `from`.

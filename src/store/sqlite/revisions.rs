@@ -28,6 +28,12 @@ const MAX_PRUNED: usize = 500;
 const CHANGE: &str = "j.id, j.at, j.who, j.tool, j.summary, j.undoes, j.pending_from IS NOT NULL, \
     (SELECT count(*) FROM revisions c WHERE c.change = j.id)";
 const REVISION: &str = "r.pid, r.kind, r.key, r.moved_to, r.before, r.after";
+/// Done changes of an item with what each did to it. An item may have come into the registry after
+/// the change that made it was finished.
+const OF_ITEM: &str = "FROM revisions r JOIN journal j ON j.id = r.change \
+    WHERE (r.pid = ?1 OR r.pid IS NULL AND r.key IN \
+        (SELECT i.key FROM items i WHERE i.pid = ?1 AND i.kind = r.kind)) \
+    AND j.pending_from IS NULL";
 /// How many columns [`CHANGE`] has.
 const CHANGE_COLUMNS: usize = 8;
 
@@ -145,12 +151,8 @@ impl Revisions for Sqlite {
         limit: usize,
     ) -> Result<Vec<(Change, Revision)>> {
         self.read(|db| {
-            // An item may have come into the registry after the change that made it was finished.
             let mut statement = db.prepare_cached(&format!(
-                "SELECT {CHANGE}, {REVISION} FROM revisions r JOIN journal j ON j.id = r.change
-                 WHERE (r.pid = ?1 OR r.pid IS NULL AND r.key IN
-                         (SELECT i.key FROM items i WHERE i.pid = ?1 AND i.kind = r.kind))
-                   AND r.change < ?2 AND j.pending_from IS NULL
+                "SELECT {CHANGE}, {REVISION} {OF_ITEM} AND r.change < ?2
                  ORDER BY r.change DESC, r.number DESC LIMIT ?3"
             ))?;
             let mut rows = statement.query(params![pid.0, below(before), limit as i64])?;
@@ -159,6 +161,16 @@ impl Revisions for Sqlite {
                 found.push((change(row)?, revision(db, row, CHANGE_COLUMNS)?));
             }
             Ok(found)
+        })
+    }
+
+    fn oldest_of_item(&self, pid: Pid) -> Result<Option<(Change, Revision)>> {
+        self.read(|db| {
+            db.prepare_cached(&format!(
+                "SELECT {CHANGE}, {REVISION} {OF_ITEM} ORDER BY r.change, r.number LIMIT 1"
+            ))?
+            .query_row([pid.0], |row| Ok((change(row)?, revision(db, row, CHANGE_COLUMNS)?)))
+            .optional()
         })
     }
 
