@@ -155,10 +155,18 @@ fn an_undo_that_fails_half_way_says_so_and_goes_on() {
     assert_eq!(bookmarks(&home), 601);
     let listed = home.say(&["history"]);
     assert!(listed.contains("in part") && !listed.contains("undone by"), "{listed}");
+    // Again, with what the first run took back.
+    fault(
+        "DROP TRIGGER fault;
+         CREATE TRIGGER fault BEFORE DELETE ON bookmarks
+         WHEN (SELECT count(*) FROM bookmarks) <= 300 BEGIN SELECT raise(ABORT, 'no room'); END",
+    );
+    let (_, _, err) = home.run(&["undo"]);
+    assert!(err.contains("600 of the 1000 items of change 2 are taken back"), "{err}");
     fault("DROP TRIGGER fault");
     // It goes on, and takes back no other change.
     let out = home.say(&["undo"]);
-    assert!(out.contains("Undid change 2: 600 items (change 3)"), "{out}");
+    assert!(out.contains("Undid change 2: 1000 items (change 3)"), "{out}");
     assert_eq!(bookmarks(&home), 1);
     let listed = home.say(&["history"]);
     assert!(!listed.contains("in part") && listed.contains("[undone by 3]"), "{listed}");

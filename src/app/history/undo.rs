@@ -93,7 +93,8 @@ impl App {
         change.undoes = Some(target.id);
         // An undo that was interrupted goes on.
         change.id = self.store.revisions.undone_in_part_by(target.id)?;
-        let (mut items, mut merged, mut kept) = (0, Vec::new(), Vec::new());
+        let mut items = self.taken_before(&change)?;
+        let (mut merged, mut kept) = (Vec::new(), Vec::new());
         let taken = self.each_batch(&target, |batch, is_last| {
             let outcome = self.plan(batch)?;
             let steps = outcome.steps.len();
@@ -109,6 +110,12 @@ impl App {
         let Some(done) = change.id else { return Err(self.nothing_to_undo(&target)?) };
         self.journal.prune(&change);
         Ok(Undone { undone: target.id, change: done, items, merged, kept })
+    }
+
+    /// How many items the runs before took back, where this change continues one.
+    fn taken_before(&self, change: &NewChange) -> Result<usize> {
+        let Some(id) = change.id else { return Ok(0) };
+        Ok(self.store.revisions.get(id)?.map_or(0, |made| made.revisions))
     }
 
     /// Marks an undo as whole whose last part had nothing to take back.
