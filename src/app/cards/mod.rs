@@ -45,7 +45,7 @@ use crate::{
 /// would not fit an answer, and links to them are.
 const INLINE_IMAGES: usize = 2 << 20;
 
-/// How often the registry is compared with a database that others keep writing to.
+/// Comparisons that one sync makes at most, while others keep writing.
 const COMPARISONS: usize = 5;
 
 /// The cards of a library, and whether their file can be trusted.
@@ -175,21 +175,27 @@ impl CardRoom {
             if self.state().seen == Some(version) {
                 break;
             }
-            total += self.compare(&*cards, version)?;
+            let Some(synced) = self.compare(&*cards, version)? else { break };
+            total += synced;
         }
         Ok(total)
     }
 
-    /// Makes the registry equal to the database, which is at least at this version.
-    fn compare(&self, cards: &dyn Cards, version: Version) -> Result<Synced> {
+    /// Makes the registry equal to the database, which is at least at this version; `None` when
+    /// what was read cannot be trusted.
+    fn compare(&self, cards: &dyn Cards, version: Version) -> Result<Option<Synced>> {
         let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = cards.stamps()?;
+        // Asked once more: the file may have been replaced by an empty one since.
+        if self.is_suspect()? {
+            return Ok(None);
+        }
         let all: Vec<_> = stamps.into_iter().map(|(id, stamp)| (id, stamp as i64)).collect();
         let synced = self.items.sync(Kind::Card, &all)?;
         let mut state = self.state();
         state.seen = Some(version);
         state.are_forgotten = false;
-        Ok(synced)
+        Ok(Some(synced))
     }
 
     /// Tells the registry of one of our own changes. The change itself is made and durable: if the

@@ -285,6 +285,69 @@ fn markdown_of_other_programs_becomes_cards_once() {
     assert!(document(Pid(1), &card).labels.contains(&"料理".to_owned()));
 }
 
+type Doing = Box<dyn FnOnce() + Send>;
+
+/// A registry, during whose first comparison something happens to the cards.
+struct Slow {
+    items: Arc<dyn Items>,
+    meanwhile: Mutex<Option<Doing>>,
+}
+
+macro_rules! hand_on {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $out:ty;)*) => {
+        $(fn $name(&self, $($argument: $type),*) -> Result<$out> {
+            self.items.$name($($argument),*)
+        })*
+    };
+}
+
+impl Items for Slow {
+    fn sync(&self, kind: Kind, all: &[(String, i64)]) -> Result<Synced> {
+        let synced = self.items.sync(kind, all);
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
+        synced
+    }
+
+    hand_on! {
+        get(pid: Pid) -> Option<Item>;
+        get_many(pids: &[Pid]) -> Vec<Item>;
+        find(kind: Kind, key: &str) -> Option<Item>;
+        list(kind: Option<Kind>, after: Option<Pid>, limit: usize) -> Vec<Item>;
+        count(kind: Option<Kind>) -> u64;
+        record(kind: Kind, key: &str, stamp: i64) -> Pid;
+        remove(kind: Kind, key: &str) -> Option<Pid>;
+        forget_stamps(kind: Kind) -> ();
+        changes(after: i64, limit: usize) -> Vec<(i64, Pid)>;
+        head() -> i64;
+        library() -> i64;
+    }
+}
+
+#[test]
+fn a_file_that_is_emptied_during_a_comparison_removes_no_card() {
+    let (folder, mut room) = room();
+    room.create(text("first"), &owner(), &me()).unwrap();
+    let (other_folder, other) = self::room();
+    other.store().unwrap();
+    drop(other);
+    let (empty, file) = (other_folder.path().join("cards.db"), folder.path().join("cards.db"));
+    let replace = move || {
+        for log in ["cards.db-wal", "cards.db-shm"] {
+            let _ = fs::remove_file(file.with_file_name(log));
+        }
+        fs::rename(empty, file).unwrap();
+    };
+    let meanwhile = Mutex::new(Some(Box::new(replace) as Doing));
+    room.items = Arc::new(Slow { items: room.items.clone(), meanwhile });
+    room.sync().unwrap();
+    assert!(room.suspicion().unwrap().is_some());
+    assert_eq!(room.sync().unwrap(), Synced::default());
+    assert_eq!(room.items.count(Some(Kind::Card)).unwrap(), 1);
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
     #[test]
