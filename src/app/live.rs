@@ -297,8 +297,8 @@ impl App {
 
     pub(super) fn sync_prompts(&self) -> Result<Synced> {
         let version = self.prompts.version()?;
-        let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if *seen == Some(version) {
+        let mut shown = self.sources.prompts_shown();
+        if shown.is(version) {
             return Ok(Synced::default());
         }
         let all = super::prompts::stamps(self.prompts.as_ref())?;
@@ -306,11 +306,11 @@ impl App {
             && let Some(why) = self.prompts_suspicion()?
         {
             tracing::warn!("{why}; they stay as they were, and `notewell doctor` says more");
-            *seen = Some(version);
+            shown.skip(version);
             return Ok(Synced::default());
         }
         let synced = self.store.items.sync(Kind::Prompt, &all)?;
-        *seen = Some(version);
+        shown.set(version);
         Ok(synced)
     }
 }

@@ -31,6 +31,7 @@ pub mod resources;
 pub mod rights;
 pub mod self_check;
 mod shared_vectors;
+mod shown;
 pub mod skills;
 mod sources;
 pub mod status;
@@ -135,8 +136,7 @@ pub struct App {
     pub tasks: tasks::Tasks,
     /// The methods and the number of pages that were last announced to connections.
     announced: Mutex<(Vec<String>, u64)>,
-    /// The state of the prompts that the registry shows, and the one last announced.
-    prompts_seen: Mutex<Option<u64>>,
+    /// The state of the prompts that was last announced.
     prompts_announced: AtomicU64,
     live: Mutex<Option<Live>>,
 }
@@ -206,7 +206,6 @@ impl App {
             skill_cache: SkillCache::default(),
             tasks,
             announced: Mutex::default(),
-            prompts_seen: Mutex::default(),
             prompts_announced: AtomicU64::default(),
             live: Mutex::default(),
         };

@@ -1,7 +1,10 @@
 //! Where items live: the vaults' files, the cards' database, the prompts' files, the bookmarks'
 //! table, and the registry that gives each its number. The index reads them through here.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
 
 use serde_json::Value;
 
@@ -9,6 +12,7 @@ use super::{
     bookmarks,
     cards::CardRoom,
     prompts,
+    shown::Shown,
     vault_reads::VaultReads,
     vaults::{ParsedPages, parse_page},
 };
@@ -34,6 +38,8 @@ pub struct Sources {
     pub vault_reads: Arc<VaultReads>,
     /// Pages that a look at a vault parsed and the index has not asked for yet.
     pub(super) parsed: ParsedPages,
+    /// The state of the prompts that the registry shows. Held during a comparison.
+    prompts_shown: Mutex<Shown<u64>>,
 }
 
 impl Sources {
@@ -45,7 +51,12 @@ impl Sources {
         prompts: Arc<dyn Prompts>,
     ) -> Self {
         let (vault_reads, parsed) = (Arc::default(), ParsedPages::default());
-        Self { config, store, cards, prompts, vault_reads, parsed }
+        let prompts_shown = Mutex::default();
+        Self { config, store, cards, prompts, vault_reads, parsed, prompts_shown }
+    }
+
+    pub(super) fn prompts_shown(&self) -> MutexGuard<'_, Shown<u64>> {
+        self.prompts_shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the user's prompts are in a file, which may be lost.
@@ -106,7 +117,11 @@ impl Sources {
     /// A prompt whose text was lost, so that its passages stay. Once the file is back, the prompts
     /// are compared anew and logged.
     fn lost_prompt(&self, pid: Pid, name: &str) -> Result<Document> {
-        self.store.items.forget_stamps(Kind::Prompt)?;
+        let mut shown = self.prompts_shown();
+        if !shown.are_forgotten() {
+            self.store.items.forget_stamps(Kind::Prompt)?;
+            shown.forget();
+        }
         Ok(Document { unread: true, ..Document::new(pid, Kind::Prompt, "", name) })
     }
 }
@@ -202,5 +217,41 @@ impl Source for Sources {
             }
             pids.extend(page.into_iter().map(|item| item.pid));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        app::App,
+        config::EmbedProvider,
+        domain::{Silent, prompt::Draft},
+        store::revisions::Actor,
+    };
+
+    /// The index may have asked for prompts while their file was away, and forget what they were only
+    /// after it was found to be back.
+    #[test]
+    fn prompts_that_were_lost_are_compared_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = Config { data: folder.path().to_path_buf(), ..Config::default() };
+        config.embed.provider = EmbedProvider::None;
+        let app = App::open(config, Vec::new()).unwrap();
+        let message = json!([{"role": "user", "content": {"type": "text", "text": "茶"}}]);
+        let draft = json!({"name": "tea", "title": "Чай", "messages": message});
+        app.create_prompt(Draft::parse(draft).unwrap(), &Actor::shell("test")).unwrap();
+        app.refresh(&Silent).unwrap();
+        let items = &app.store.items;
+        let (pid, before) =
+            (items.find(Kind::Prompt, "tea").unwrap().unwrap(), items.head().unwrap());
+        assert!(app.sources.lost_prompt(pid.pid, "tea").unwrap().unread);
+        app.refresh(&Silent).unwrap();
+        let after = items.head().unwrap();
+        assert!(after > before, "each is logged");
+        app.refresh(&Silent).unwrap();
+        assert_eq!(items.head().unwrap(), after, "once");
     }
 }

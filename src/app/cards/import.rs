@@ -83,7 +83,7 @@ impl CardRoom {
         report.stopped = stopped;
         report.failed.extend(failed);
         filing.flush(&mut report).map_err(|error| report.cut_short(error))?;
-        self.state().seen = None;
+        self.state().shown.doubt();
         self.sync()?;
         Ok(report)
     }

@@ -24,6 +24,7 @@ pub use export::{Exported, Format};
 use super::{
     history::Journal,
     rights::{Right, Rights},
+    shown::Shown,
 };
 use crate::{
     config::Config,
@@ -71,10 +72,8 @@ struct State {
     checked: Option<(i64, Option<String>)>,
     /// The fault that was logged last.
     logged_fault: Option<String>,
-    /// The state of the database that the registry shows; `None` when they must be compared.
-    seen: Option<Version>,
-    /// The registry forgot what the cards were, because they could not be read.
-    are_forgotten: bool,
+    /// The state of the database that the registry shows.
+    shown: Shown<Version>,
 }
 
 impl CardRoom {
@@ -172,7 +171,7 @@ impl CardRoom {
         // What another process wrote and recorded during a comparison is compared again.
         for _ in 0..COMPARISONS {
             let version = cards.version()?;
-            if self.state().seen == Some(version) {
+            if self.state().shown.is(version) {
                 break;
             }
             let Some(synced) = self.compare(&*cards, version)? else { break };
@@ -192,9 +191,7 @@ impl CardRoom {
         }
         let all: Vec<_> = stamps.into_iter().map(|(id, stamp)| (id, stamp as i64)).collect();
         let synced = self.items.sync(Kind::Card, &all)?;
-        let mut state = self.state();
-        state.seen = Some(version);
-        state.are_forgotten = false;
+        self.state().shown.set(version);
         Ok(Some(synced))
     }
 
@@ -213,7 +210,7 @@ impl CardRoom {
         };
         if let Err(error) = record() {
             tracing::warn!(card = id, ?error, "a changed card waits to be indexed");
-            self.state().seen = None;
+            self.state().shown.doubt();
         }
     }
 
@@ -356,11 +353,9 @@ impl CardRoom {
     /// what it asked for.
     fn compare_anew(&self) -> Result<()> {
         let _registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.state().are_forgotten {
+        if !self.state().shown.are_forgotten() {
             self.items.forget_stamps(Kind::Card)?;
-            let mut state = self.state();
-            state.are_forgotten = true;
-            state.seen = None;
+            self.state().shown.forget();
         }
         Ok(())
     }

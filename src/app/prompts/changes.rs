@@ -1,10 +1,7 @@
 //! Changing the user's prompts: the file first, then the registry that search follows, then the
 //! news to every connection. The messages are those of hexai, whose clients match on them.
 
-use std::{
-    path::PathBuf,
-    sync::{PoisonError, atomic::Ordering},
-};
+use std::{path::PathBuf, sync::atomic::Ordering};
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -192,7 +189,7 @@ impl App {
     /// next look at the prompts does it.
     fn register_prompt(&self, name: &str) {
         if let Err(error) = self.try_register_prompt(name) {
-            *self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.sources.prompts_shown().doubt();
             tracing::warn!(%error, "a written prompt waits to be registered");
         }
     }
@@ -206,11 +203,9 @@ impl App {
 
     fn try_register_prompt(&self, name: &str) -> Result<()> {
         let version = self.prompts.version()?;
-        let mut seen = self.prompts_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.sources.prompts_shown();
         // After this change the registry is complete, unless another came in between.
-        if seen.is_some_and(|seen| seen + 1 == version) {
-            *seen = Some(version);
-        }
+        shown.advance(version.wrapping_sub(1), version);
         match self.prompts.find(name)? {
             // Found under another spelling of the name, it is registered under its own. A built-in
             // prompt that comes to light again is not the user's.
