@@ -197,9 +197,13 @@ impl Build {
     }
 }
 
-/// Gives an item the passages that another build has of it, and its title where that is not known.
+/// Gives an item the passages that another build has of it, and its title, date and mark of an
+/// archived one where those are not known. Labels are lost until it can be read: an index has them as
+/// terms only.
 fn take_over(document: &mut Document, old: &View) -> Result<()> {
     for hit in old.passages_of(document.pid)? {
+        document.date = document.date.or(old.date(&hit)?);
+        document.archived |= old.is_archived(&hit)?;
         let passage = old.passage(&hit)?;
         if document.title.is_empty() {
             document.title = passage.title;
@@ -227,9 +231,9 @@ mod tests {
     use std::time::Duration;
 
     use crate::{
-        domain::Pid,
+        domain::{Document, Filters, Kind, Pid, Timestamp},
         index::{
-            Index,
+            Asked, Index,
             shelf::{Shelf, page},
         },
     };
@@ -291,5 +295,26 @@ mod tests {
         assert_eq!(passages(&index, 1), ["New."]);
         shelf.remove(1);
         assert!(passages(&index, 1).is_empty());
+    }
+
+    #[test]
+    fn a_card_that_is_lost_stays_archived_and_keeps_its_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = Shelf::default();
+        let date = Some(Timestamp(1_700_000_000_000));
+        shelf.put(Document { archived: true, date, ..page(1, "Garden", &["Tomatoes."]) });
+        let index = Index::open(folder.path(), shelf.source(), None).unwrap();
+        assert_eq!(passages(&index, 1), ["Tomatoes."]);
+        let lost = |pid| Document { unread: true, ..Document::new(Pid(pid), Kind::Card, "", "id") };
+        shelf.put(lost(1));
+        shelf.put(lost(2));
+        index.rebuild(&|_| {}).unwrap();
+        assert_eq!(passages(&index, 1), ["Tomatoes."]);
+        assert!(passages(&index, 2).is_empty(), "nothing is known of it");
+        let view = index.view().unwrap();
+        let all = view.narrow(&Asked::by(&Filters::default())).unwrap();
+        let [hit] = view.passages_of(Pid(1)).unwrap()[..] else { panic!() };
+        assert!(!view.is_among(&all, &hit));
+        assert_eq!(view.date(&hit).unwrap(), date);
     }
 }

@@ -176,8 +176,12 @@ fn facts(document: &Document) -> Vec<String> {
     out
 }
 
-/// The documents of one item: one a passage, or one with the title alone when it has no text.
+/// The documents of one item: one a passage, or one with the title alone when it has no text. Of one
+/// that could not be read there may be nothing to find it by.
 pub(super) fn documents(fields: &Fields, document: &Document) -> Result<Vec<TantivyDocument>> {
+    if document.unread && document.title.is_empty() && document.chunks.is_empty() {
+        return Ok(Vec::new());
+    }
     let lang = tokens::language(document);
     let mut title = tokens::feed(&document.title, lang);
     for alias in &document.aliases {

@@ -24,7 +24,7 @@ use super::{
     vectors::{Keys, Progress, Snapshot},
     visible,
 };
-use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, Visible, error::Doing};
+use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, Timestamp, Visible, error::Doing};
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -502,6 +502,19 @@ impl View {
             Error::internal("a passage has no text; run `notewell index --rebuild`")
         })?;
         serde_json::from_slice(stored).doing("read a passage")
+    }
+
+    /// The date of a passage's item.
+    pub(super) fn date(&self, hit: &Hit) -> Result<Option<Timestamp>> {
+        let columns = self.columns(hit.address.segment_ord)?;
+        Ok(columns.date.first(hit.address.doc_id).map(Timestamp))
+    }
+
+    /// Whether a passage's item is archived.
+    pub(super) fn is_archived(&self, hit: &Hit) -> Result<bool> {
+        let segment = self.searcher.segment_reader(hit.address.segment_ord);
+        let column = segment.fast_fields().bool("archived").doing("read the index's columns")?;
+        Ok(column.first(hit.address.doc_id).unwrap_or(false))
     }
 
     fn hit(&self, score: f32, address: DocAddress) -> Result<Hit> {
