@@ -150,7 +150,7 @@ impl Answer {
         }
         if self.freshness.unread > 0 {
             notes.push(
-                "the answer is behind: a folder of notes is still being read, or could not be, and what changed lately may be missing; ask again in a moment, and run `notewell doctor` if it stays so"
+                "the answer is behind: a folder of notes is still being read, or notes, cards or prompts could not be, and what changed lately may be missing; ask again in a moment, and run `notewell doctor` if it stays so"
                     .to_owned(),
             );
         }
