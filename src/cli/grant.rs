@@ -136,7 +136,7 @@ fn add(app: &App, user: &str, part: &Part, write: bool) -> Result<()> {
     out::say(format_args!("Grant {}: `{}` may {}.", row.id, user.name, described(&row.grant)));
     if let Some(doubt) = doubt {
         out::note(format_args!(
-            "Nothing is shared yet: {doubt}. What is added there later is shared."
+            "Check the name: {doubt}. What is added there later is shared too."
         ));
     }
     if is_needless {

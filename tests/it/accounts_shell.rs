@@ -97,7 +97,7 @@ fn grants_name_parts_of_the_library() {
             ["grant", "add", "ann"].iter().chain(arguments).copied().collect();
         let (ok, out, err) = home.run(&arguments);
         assert!(ok && out.contains(what), "{out}{err}");
-        assert!(!err.contains("Nothing is shared yet"), "{err}");
+        assert!(!err.contains("Check the name"), "{err}");
     }
     for (arguments, doubt) in [
         (["--folder", "vault/料理"], "no page is in the folder `料理`"),
@@ -107,7 +107,7 @@ fn grants_name_parts_of_the_library() {
         let arguments: Vec<&str> =
             ["grant", "add", "ann"].iter().chain(&arguments).copied().collect();
         let (ok, _, err) = home.run(&arguments);
-        assert!(ok && err.contains("Nothing is shared yet") && err.contains(doubt), "{err}");
+        assert!(ok && err.contains("Check the name") && err.contains(doubt), "{err}");
     }
     let grants = list(&home, &["grant", "list", "ann", "--json"]);
     assert_eq!(grants.as_array().unwrap().len(), 9);
