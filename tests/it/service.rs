@@ -152,5 +152,6 @@ fn a_store_of_the_environment_is_no_service() {
         .unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && err.contains("`[store] url`"), "{err}");
+    assert!(err.contains("unset the variable"), "{err}");
     assert!(!account.path().join(unit_file()).exists());
 }

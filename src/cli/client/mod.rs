@@ -59,7 +59,7 @@ impl Client {
         let server = self.name.entry(&Launch::new("mcp", common)?);
         if config::store_is_from_environment() {
             out::note(
-                "The client does not see NOTEWELL_STORE_URL, and would start another library: put the address into `[store] url` of the config.",
+                "The client does not see NOTEWELL_STORE_URL, and would start another library: put the address into `[store] url` of the config, and unset the variable.",
             );
         }
         if self.write {

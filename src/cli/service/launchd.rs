@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{super::client::Launch, END, MARK};
+use super::{super::client::Launch, MARK, STOP_GRACE_SECONDS};
 
 /// The name by which launchd knows the server.
 pub const LABEL: &str = "org.notewell.serve";
@@ -25,7 +25,7 @@ pub fn plist(launch: &Launch, data: &Path, drain: u64) -> String {
             format!("    <key>EnvironmentVariables</key>\n    <dict>\n{environment}    </dict>\n");
     }
     let log = escaped(&data.join("serve.log").to_string_lossy());
-    let seconds = drain + END;
+    let seconds = drain + STOP_GRACE_SECONDS;
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">

@@ -16,8 +16,8 @@ use crate::{
     vault,
 };
 
-/// Seconds beyond `[server] drain_seconds` in which a server has ended, or is killed.
-const END: u64 = 15;
+/// Seconds after `[server] drain_seconds` before the supervisor kills the server.
+const STOP_GRACE_SECONDS: u64 = 15;
 /// The text by which a file of ours is known.
 const MARK: &str = "Written by `notewell service install`";
 
@@ -138,7 +138,7 @@ impl Install {
         let config = common.config()?;
         if config::store_is_from_environment() {
             return Err(Error::invalid_request(
-                "the service would not see NOTEWELL_STORE_URL, and would serve another library; put the address into `[store] url` of the config. Nothing was written",
+                "the service would not see NOTEWELL_STORE_URL, and would serve another library; put the address into `[store] url` of the config, unset the variable, and run this again. Nothing was written",
             ));
         }
         let mut launch = Launch::new("serve", common)?;
@@ -168,7 +168,7 @@ impl Install {
             out::say(format_args!("To start it: {}", supervisor.by_hand()));
             return Ok(());
         }
-        supervisor.start(Duration::from_secs(seconds + END))?;
+        supervisor.start(Duration::from_secs(seconds + STOP_GRACE_SECONDS))?;
         out::say(
             "Notewell runs, and starts again when you log in. `notewell service status` says how it is.",
         );

@@ -1,6 +1,6 @@
 //! The unit of a person's systemd.
 
-use super::{super::client::Launch, END, MARK};
+use super::{super::client::Launch, MARK, STOP_GRACE_SECONDS};
 use crate::domain::{Error, Result};
 
 /// The name of the unit.
@@ -50,7 +50,7 @@ SystemCallArchitectures=native
 [Install]
 WantedBy=default.target
 ",
-        drain + END
+        drain + STOP_GRACE_SECONDS
     ))
 }
 
