@@ -17,7 +17,7 @@ use crate::{
     domain::{Error, Kind, Progress, Result, VaultPath, error::Doing},
     import::cut_short,
     store::{
-        hosted::{FileStep, TRASH},
+        hosted::{Expected, FileStep, TRASH},
         pages::VaultRow,
         revisions::{Actor, NewChange, Revision},
     },
@@ -200,7 +200,7 @@ impl App {
         // What is replaced goes to the trash, unless the journal has it or a leading dot hides it.
         if before.is_some() && !is_recorded && !is_hidden(path.as_str()) {
             let to = self.free_in_trash(vault, path, &|name| batch.copies_to(name))?;
-            batch.steps.push(FileStep::Copy { from: path.clone(), to });
+            batch.steps.push(FileStep::Copy { from: path.clone(), to, expected: Expected::Absent });
         }
         match before {
             Some(_) => imported.updated += 1,
