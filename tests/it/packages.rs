@@ -94,10 +94,12 @@ fn a_tag_without_its_parts_is_refused() {
     let tag = format!("v{version}");
     let address = env!("CARGO_PKG_REPOSITORY");
     put(&at("CHANGELOG.md"), format!("## {version} (unreleased)\n"));
-    for (tag, why) in [("v9.9.9", "Cargo.toml has version"), (&tag, "has no section")] {
+    for (tag, why) in [("v9.9.9", "Cargo.toml has version"), (&tag, "the top section")] {
         let error = refused(tag, address).unwrap();
         assert!(error.contains(why), "{error}");
     }
+    put(&at("CHANGELOG.md"), format!("## 9.9.9 (unreleased)\n\n## {version} (2026-11-18)\n"));
+    assert!(refused(&tag, address).unwrap().contains("the top section"));
     put(&at("CHANGELOG.md"), format!("## {version} (2026-11-18)\n"));
     let error = refused(&tag, address).unwrap();
     assert!(error.contains("make-data-fixture"), "{error}");
