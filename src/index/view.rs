@@ -1,14 +1,15 @@
 //! What can be searched at one moment: terms and vectors that belong together.
 
+mod stored;
+
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     sync::{Arc, OnceLock},
 };
 
 use tantivy::{
-    DocAddress, DocSet, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term,
-    index::SegmentId,
-    schema::{IndexRecordOption, Value},
+    DocAddress, DocSet, Searcher, SegmentReader, TERMINATED, Term, index::SegmentId,
+    schema::IndexRecordOption,
 };
 
 use super::{
@@ -24,7 +25,7 @@ use super::{
     vectors::{Keys, Progress, Snapshot},
     visible,
 };
-use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, Timestamp, Visible, error::Doing};
+use crate::domain::{Error, Filters, Kind, MatchId, Pid, Result, Visible, error::Doing};
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -479,44 +480,6 @@ impl View {
         Ok(addresses.iter().map(|address| scored.get(address).copied().unwrap_or(0.0)).collect())
     }
 
-    /// Every passage of an item, in order; empty when the index does not have it.
-    pub fn passages_of(&self, pid: Pid) -> Result<Vec<Hit>> {
-        let mut hits: Vec<Hit> = self
-            .with_term(&Term::from_field_i64(self.fields.pid, pid.0))?
-            .into_iter()
-            .map(|address| self.hit(0.0, address))
-            .collect::<Result<_>>()?;
-        hits.sort_by_key(|hit| hit.id);
-        Ok(hits)
-    }
-
-    /// What a result shows of a passage.
-    pub fn passage(&self, hit: &Hit) -> Result<Passage> {
-        self.read(hit.address)
-    }
-
-    fn read(&self, address: DocAddress) -> Result<Passage> {
-        let document: TantivyDocument = self.searcher.doc(address).doing("read a passage")?;
-        let stored = document.get_first(self.fields.stored).and_then(|value| value.as_bytes());
-        let stored = stored.ok_or_else(|| {
-            Error::internal("a passage has no text; run `notewell index --rebuild`")
-        })?;
-        serde_json::from_slice(stored).doing("read a passage")
-    }
-
-    /// The date of a passage's item.
-    pub(super) fn date(&self, hit: &Hit) -> Result<Option<Timestamp>> {
-        let columns = self.columns(hit.address.segment_ord)?;
-        Ok(columns.date.first(hit.address.doc_id).map(Timestamp))
-    }
-
-    /// Whether a passage's item is archived.
-    pub(super) fn is_archived(&self, hit: &Hit) -> Result<bool> {
-        let segment = self.searcher.segment_reader(hit.address.segment_ord);
-        let column = segment.fast_fields().bool("archived").doing("read the index's columns")?;
-        Ok(column.first(hit.address.doc_id).unwrap_or(false))
-    }
-
     fn hit(&self, score: f32, address: DocAddress) -> Result<Hit> {
         let columns = self.columns(address.segment_ord)?;
         let pid = Pid(columns.pid.first(address.doc_id).unwrap_or(0));
@@ -525,29 +488,5 @@ impl View {
         let fold = columns.fold.first(address.doc_id).unwrap_or(0);
         let kind = Kind::ALL[columns.kind(address.doc_id)];
         Ok(Hit { id: MatchId { pid, chunk }, score, fold, kind, address })
-    }
-
-    /// Every (item, passage) in the index, for comparing two of them.
-    pub fn contents(&self) -> Result<Vec<(MatchId, Passage)>> {
-        let mut out = Vec::new();
-        for (ordinal, segment) in (0u32..).zip(self.searcher.segment_readers()) {
-            for doc in segment.doc_ids_alive() {
-                let address = DocAddress::new(ordinal, doc);
-                out.push((self.hit(0.0, address)?.id, self.read(address)?));
-            }
-        }
-        out.sort_by_key(|(id, _)| *id);
-        Ok(out)
-    }
-
-    /// Which of these items the index has.
-    pub fn has(&self, pids: &[Pid]) -> Result<HashSet<Pid>> {
-        let mut out = HashSet::new();
-        for pid in pids {
-            if !self.with_term(&Term::from_field_i64(self.fields.pid, pid.0))?.is_empty() {
-                out.insert(*pid);
-            }
-        }
-        Ok(out)
     }
 }
