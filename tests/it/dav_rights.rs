@@ -221,6 +221,16 @@ fn a_folder_goes_with_its_notes_and_the_files_beside_them() {
             assert_eq!(shown(&server, &ann_token, &note, path), (200, "own".to_owned()));
         }
     }
+    // As does one that another folder replaces.
+    assert_eq!(ann.send("MKCOL", "shared/new", &[], b"").status, 201);
+    assert_eq!(ann.put("shared/new/only.md", "# Only\n").status, 201);
+    assert_eq!(ann.send("MKCOL", "shared/old", &[], b"").status, 201);
+    assert_eq!(ann.put("shared/old/a.png", "own").status, 201);
+    assert_eq!(ann.put("shared/old/notes.md", "![](a.png)\n").status, 201);
+    let replaced = rename("shared/new", "shared/old");
+    assert_eq!(replaced.status, 204, "{}", replaced.body);
+    assert_eq!(ann.get("shared/old/only.md").body, "# Only\n");
+    assert_eq!(ann.get("shared/old/notes.md").status, 404);
     let deleted = ann.send("DELETE", "shared/tour", &[], b"");
     assert_eq!(deleted.status, 204, "{}", deleted.body);
     for path in ["", "/a.png", "/img/b.png", "/notes.md"] {
@@ -343,6 +353,81 @@ fn a_lock_asks_for_the_right_to_write() {
         assert_eq!(refreshed.status, 200, "`{path}`: {}", refreshed.body);
         let unlocked = who.send("UNLOCK", path, &[("Lock-Token", &held)], b"");
         assert_eq!(unlocked.status, 204, "`{path}`");
+    }
+}
+
+#[test]
+fn a_lock_says_nothing_about_a_hidden_place() {
+    let home = hosted("team");
+    let bob = user(&home, "bob", &[&["--folder", "team/shared"]]);
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let (owner, bob) = (Dav::new(&server, &owner, "team"), Dav::new(&server, &bob, "team"));
+    owner.send("MKCOL", "shared", &[], b"");
+    owner.put("shared/n.md", "# N\n");
+    owner.put("shared/paid.md", "---\nmcp_method: m\nprice: 0.10\n---\nText.\n");
+    owner.put("secret.md", "# Secret\n");
+    let condition = |at: &str| format!("<{}> (<urn:x:y>)", bob.destination(at));
+    let asked = || {
+        let get = |at: &str| {
+            let condition = condition(at);
+            bob.send("GET", "shared/n.md", &[("If", &condition)], b"").status
+        };
+        (get("secret.md"), get("none.md"), bob.send("DELETE", "shared/", &[], b""))
+    };
+    let (secret, none, deleted) = asked();
+    assert_eq!(secret, none);
+    for path in ["secret.md", "shared/paid.md"] {
+        assert_eq!(owner.send("LOCK", path, &[("Depth", "0")], LOCK).status, 200, "{path}");
+    }
+    let (secret_locked, none_locked, deleted_locked) = asked();
+    assert_eq!((secret_locked, none_locked), (secret, none));
+    assert_eq!((deleted_locked.status, deleted_locked.body), (deleted.status, deleted.body));
+    // Whoever sees the place meets its lock.
+    let refused = owner.put("secret.md", "# Other\n");
+    assert_eq!(refused.status, 423, "{}", refused.body);
+    assert_eq!(owner.get("shared/n.md").body, "# N\n");
+}
+
+#[test]
+fn the_lock_of_a_folder_ends_where_it_was_made() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let (owner, ann) = (Dav::new(&server, &owner, "team"), Dav::new(&server, &ann, "team"));
+    owner.send("MKCOL", "shared", &[], b"");
+    owner.put("shared/n.md", "# N\n");
+    let lock = owner.send("LOCK", "", &[("Depth", "infinity")], LOCK);
+    let held = lock.headers["lock-token"].clone();
+    let unlocked = ann.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"");
+    let says = unlocked.body.contains("no such lock of yours");
+    assert!(unlocked.status == 409 && says, "{} {}", unlocked.status, unlocked.body);
+    let condition = format!("({held})");
+    let refreshed = ann.send("LOCK", "shared/n.md", &[("If", &condition)], b"");
+    assert!(refreshed.status >= 400, "{}", refreshed.status);
+    assert_eq!(ann.put("shared/n.md", "# Mine\n").status, 423);
+    // Whoever made it ends it at every path that it covers.
+    let unlocked = owner.send("UNLOCK", "shared/n.md", &[("Lock-Token", &held)], b"");
+    assert_eq!(unlocked.status, 204, "{}", unlocked.body);
+    assert_eq!(ann.put("shared/n.md", "# Mine\n").status, 204);
+}
+
+#[test]
+fn a_destination_counts_in_its_normal_form() {
+    let home = hosted("team");
+    let cat = user(&home, "cat", &[&["--whole-vault", "team", "--write"]]);
+    let owner = token(&home, "owner");
+    let server = serve(&home);
+    let (owner, cat) = (Dav::new(&server, &owner, "team"), Dav::new(&server, &cat, "team"));
+    owner.put("tool.md", "---\nmcp_method: plan\n---\nPlan it.\n");
+    owner.put("plain.md", "# Plain\n");
+    for to in ["/plain.md", "./plain.md", "a/../plain.md"] {
+        let to = format!("{}{to}", cat.destination(""));
+        let refused = cat.send("MOVE", "tool.md", &[("Destination", &to)], b"");
+        let says = refused.body.contains("you may not write");
+        assert!(refused.status == 403 && says, "{to}: {} {}", refused.status, refused.body);
+        assert_eq!(owner.get("plain.md").body, "# Plain\n", "{to}");
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     app::{App, hosted::HostedVault, rights::Rights},
-    domain::{Error, Result, VaultPath},
+    domain::{Code, Error, Result, VaultPath},
     store::{
         hosted::{Expected, HostedFile, Property},
         pages::VaultRow,
@@ -114,6 +114,17 @@ impl VaultFiles {
         .await
     }
 
+    /// Whether the caller may know of a lock at a path, in normal form: they see what is there, or
+    /// may write there.
+    pub async fn reaches(&self, path: &str) -> bool {
+        // The vault itself is known to everybody who gets here.
+        let Ok(path) = VaultPath::parse(path) else { return true };
+        match self.run(move |vault| vault.check_reach(&path)).await {
+            Ok(()) => true,
+            Err(error) => error.code != Code::InvalidParams,
+        }
+    }
+
     /// The path of a request; `None` is the vault itself.
     fn path(&self, path: &DavPath) -> FsResult<Option<VaultPath>> {
         let refuse = |error: &Error| self.outcome.refuse(error);
@@ -136,6 +147,13 @@ impl VaultFiles {
 
     fn is_destination(&self, path: &VaultPath) -> bool {
         self.destination.as_ref() == Some(path)
+    }
+
+    /// Whether a folder is one that a COPY or MOVE empties to put something in its place.
+    fn is_replaced(&self, folder: Option<&VaultPath>) -> bool {
+        let (Some(folder), Some(to)) = (folder, &self.destination) else { return false };
+        let rest = folder.as_str().strip_prefix(to.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     async fn stat(&self, path: Option<VaultPath>) -> FsResult<HostedFile> {
@@ -167,7 +185,7 @@ impl VaultFiles {
         let mtime = self.mtime_ns;
         let done = self.run(move |vault| vault.put(&path, &bytes, mtime, expected)).await;
         done.map_err(|error| {
-            if error.code == crate::domain::Code::Conflict {
+            if error.code == Code::Conflict {
                 self.outcome.refuse_with(StatusCode::PRECONDITION_FAILED, error.plain());
             }
             self.outcome.refuse(&error)
@@ -269,8 +287,9 @@ impl DavFileSystem for VaultFiles {
                 return Err(FsError::InsufficientStorage);
             }
             let path = self.path(path)?;
+            let is_emptied = self.method == Method::DELETE || self.is_replaced(path.as_ref());
             let mut files = self.ask(move |vault| vault.list(path.as_ref())).await?;
-            if self.method == Method::DELETE {
+            if is_emptied {
                 // The crate deletes in this order: a file goes after the notes that show it.
                 files.sort_by_key(|file| match file.is_folder() {
                     true => 1,

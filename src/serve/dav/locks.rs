@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
@@ -16,7 +17,7 @@ use dav_server::{
 use unicode_normalization::UnicodeNormalization;
 use xmltree::Element;
 
-use super::outcome::Outcome;
+use super::filesystem::VaultFiles;
 use crate::post::xml;
 
 /// How long a lock lasts whose client says nothing.
@@ -53,19 +54,27 @@ struct Held {
 }
 
 impl Locks {
-    /// The locks of one vault, for one request.
-    pub fn of_vault(&self, vault: &str, outcome: &Arc<Outcome>) -> VaultLocks {
+    /// The locks of one vault, for one request of a principal.
+    pub fn of_vault(&self, files: &VaultFiles, principal: &str) -> VaultLocks {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = all.entry(vault.to_owned()).or_default().clone();
-        VaultLocks { held, outcome: outcome.clone() }
+        let held = all.entry(files.vault.to_string()).or_default().clone();
+        VaultLocks { held, files: files.clone(), principal: principal.into() }
     }
 }
 
-/// The locks of one vault.
-#[derive(Debug, Clone)]
+/// The locks of one vault, as one caller meets them: a lock on a place that the caller neither sees
+/// nor may write does not count, for it would say that something is there.
+#[derive(Clone)]
 pub struct VaultLocks {
     held: Arc<Mutex<Vec<Held>>>,
-    outcome: Arc<Outcome>,
+    files: VaultFiles,
+    principal: Arc<str>,
+}
+
+impl fmt::Debug for VaultLocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VaultLocks").field("held", &self.held).finish_non_exhaustive()
+    }
 }
 
 /// Whose locks count.
@@ -94,6 +103,13 @@ impl Held {
 }
 
 impl VaultLocks {
+    /// Whether a request for a path may end or prolong a lock: whoever made it, at every path that it
+    /// covers, and others at its own path, where they need the right to write.
+    fn may_change(&self, lock: &Held, path: &str) -> bool {
+        let is_own = lock.lock.principal.as_deref() == Some(&*self.principal);
+        lock.path == path || (is_own && lock.covers(path))
+    }
+
     /// The locks that have not ended.
     fn live(&self) -> MutexGuard<'_, Vec<Held>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,25 +118,46 @@ impl VaultLocks {
         held
     }
 
-    fn try_lock(&self, wanted: DavLock) -> Result<DavLock, Box<DavLock>> {
+    /// Repeats an attempt that a lock refuses until no lock that does not count for the caller stands
+    /// in the way. The attempt passes over the locks with the tokens that it gets.
+    async fn counted<T>(
+        &self,
+        attempt: impl Fn(&[String]) -> Result<T, Box<DavLock>>,
+    ) -> Result<T, DavLock> {
+        let mut hidden: Vec<String> = Vec::new();
+        loop {
+            match attempt(&hidden) {
+                Err(lock)
+                    if !hidden.contains(&lock.token)
+                        && !self.files.reaches(&normal(&lock.path)).await =>
+                {
+                    hidden.push(lock.token);
+                }
+                done => return done.map_err(|lock| *lock),
+            }
+        }
+    }
+
+    fn try_lock(&self, wanted: &DavLock, hidden: &[String]) -> Result<DavLock, Box<DavLock>> {
         let path = normal(&wanted.path);
         let mut held = self.live();
         let conflict = held.iter().find(|known| {
             let touches = known.covers(&path) || (wanted.deep && is_below(&known.path, &path));
-            touches && !(wanted.shared && known.lock.shared)
+            let is_shared = wanted.shared && known.lock.shared;
+            touches && !is_shared && !hidden.contains(&known.lock.token)
         });
         if let Some(conflict) = conflict {
             return Err(Box::new(conflict.lock.clone()));
         }
         if held.len() >= MAX_LOCKS {
-            self.outcome.refuse_with(
+            self.files.outcome.refuse_with(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "this vault has as many locks as it may have; they end by themselves",
             );
-            return Err(Box::new(wanted));
+            return Err(Box::new(wanted.clone()));
         }
         held.push(Held { path, lock: wanted.clone() });
-        Ok(wanted)
+        Ok(wanted.clone())
     }
 
     fn allows(
@@ -129,8 +166,10 @@ impl VaultLocks {
         who: Who<'_>,
         deep: bool,
         tokens: &[String],
+        hidden: &[String],
     ) -> Result<(), Box<DavLock>> {
-        let held = self.live();
+        let mut held = self.live().clone();
+        held.retain(|known| !hidden.contains(&known.lock.token));
         let is_own = |known: &&Held| {
             let is_theirs = match who {
                 Who::Anybody => true,
@@ -193,18 +232,19 @@ impl DavLockSystem for VaultLocks {
             shared,
             deep,
         };
-        let locked = match is_random {
-            true => self.try_lock(wanted).map_err(|conflict| *conflict),
-            false => Err(wanted),
-        };
-        Box::pin(ready(locked))
+        Box::pin(async move {
+            match is_random {
+                true => self.counted(|hidden| self.try_lock(&wanted, hidden)).await,
+                false => Err(wanted),
+            }
+        })
     }
 
     fn unlock(&'_ self, path: &DavPath, token: &str) -> LsFuture<'_, Result<(), ()>> {
         let path = normal(path);
         let mut held = self.live();
         let before = held.len();
-        held.retain(|known| !(known.covers(&path) && known.lock.token == token));
+        held.retain(|known| !(known.lock.token == token && self.may_change(known, &path)));
         let done = if held.len() < before { Ok(()) } else { Err(()) };
         Box::pin(ready(done))
     }
@@ -217,7 +257,9 @@ impl DavLockSystem for VaultLocks {
     ) -> LsFuture<'_, Result<DavLock, ()>> {
         let path = normal(path);
         let mut held = self.live();
-        let found = held.iter_mut().find(|known| known.covers(&path) && known.lock.token == token);
+        let found = held
+            .iter_mut()
+            .find(|known| known.lock.token == token && self.may_change(known, &path));
         let refreshed = found.map(|known| {
             (known.lock.timeout, known.lock.timeout_at) = ends(timeout);
             known.lock.clone()
@@ -233,9 +275,16 @@ impl DavLockSystem for VaultLocks {
         deep: bool,
         submitted_tokens: &[String],
     ) -> LsFuture<'_, Result<(), DavLock>> {
-        let who = if ignore_principal { Who::Anybody } else { Who::Is(principal) };
-        let allowed = self.allows(&normal(path), who, deep, submitted_tokens);
-        Box::pin(ready(allowed.map_err(|conflict| *conflict)))
+        let path = normal(path);
+        let principal = principal.map(str::to_owned);
+        let tokens = submitted_tokens.to_vec();
+        Box::pin(async move {
+            let who = match ignore_principal {
+                true => Who::Anybody,
+                false => Who::Is(principal.as_deref()),
+            };
+            self.counted(|hidden| self.allows(&path, who, deep, &tokens, hidden)).await
+        })
     }
 
     fn discover(&'_ self, path: &DavPath) -> LsFuture<'_, Vec<DavLock>> {

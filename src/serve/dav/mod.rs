@@ -15,7 +15,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
 };
 use bytes::Bytes;
@@ -99,7 +99,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         seen: Arc::default(),
         listed: Arc::default(),
         has_properties: Arc::default(),
-        destination: destination(&parts.method, &parts.headers, decoded),
+        destination: destination(&parts.method, &parts.headers, &root),
         is_replacing: Arc::default(),
         outcome: outcome.clone(),
     };
@@ -132,10 +132,11 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         return outcome::refused(&error);
     }
     let principal = link.rights.actor("webdav").who;
+    let locks = site.locks.of_vault(&files, &principal);
     let handler = DavHandler::<()>::builder()
         .strip_prefix(root)
         .filesystem(Box::new(files))
-        .locksystem(Box::new(site.locks.of_vault(name.as_str(), &outcome)))
+        .locksystem(Box::new(locks))
         .principal(principal)
         .autoindex(false)
         .read_buf_size(64 << 10)
@@ -194,15 +195,12 @@ fn is_conditional(headers: &HeaderMap) -> bool {
     ["if-match", "if-none-match", "if"].iter().any(|name| headers.contains_key(*name))
 }
 
-/// The path in the vault that the `Destination` header of a COPY or MOVE names.
-fn destination(method: &Method, headers: &HeaderMap, vault: &str) -> Option<VaultPath> {
-    if !matches!(method.as_str(), "COPY" | "MOVE") {
-        return None;
+/// The path in the vault to which a COPY or MOVE puts something.
+fn destination(method: &Method, headers: &HeaderMap, root: &str) -> Option<VaultPath> {
+    match method.as_str() {
+        "COPY" | "MOVE" => place::destination_in_vault(headers, root),
+        _ => None,
     }
-    let address: Uri = headers.get("destination")?.to_str().ok()?.parse().ok()?;
-    let path = percent_decode_str(address.path()).decode_utf8().ok()?;
-    let path = path.strip_prefix(ROOT)?.strip_prefix(vault)?.strip_prefix('/')?;
-    VaultPath::parse(path.trim_end_matches('/')).ok()
 }
 
 fn mtime_ns(headers: &HeaderMap) -> Option<i64> {

@@ -140,6 +140,9 @@ fn sentence_of(status: StatusCode, method: &Method) -> Option<&'static str> {
         StatusCode::LOCKED => {
             "somebody else holds a lock here; nothing was changed. It ends by itself after a while"
         }
+        StatusCode::CONFLICT if method.as_str() == "UNLOCK" => {
+            "there is no such lock of yours here; it may have ended by itself"
+        }
         StatusCode::CONFLICT => "the folder above is not there; make it first",
         StatusCode::BAD_GATEWAY => OUTSIDE,
         StatusCode::NOT_IMPLEMENTED if method.as_str() == "PROPFIND" => return None,

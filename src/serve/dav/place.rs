@@ -2,6 +2,8 @@
 //! that panics where something goes to the address of the vault itself, and takes `/v2/a` for a file
 //! of the vault `v`.
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderMap, Uri};
 use dav_server::davpath::DavPath;
 use url::Url;
@@ -24,16 +26,31 @@ pub fn of_request(uri: &Uri, root: &str) -> Option<Place> {
 
 /// Where `COPY` and `MOVE` write; nothing where the header is missing or cannot be read.
 pub fn of_destination(headers: &HeaderMap, root: &str) -> Option<Place> {
-    let address = headers.get("destination")?.to_str().ok()?;
-    match address.starts_with('/') {
-        true => of(address, root),
-        false => of(Url::parse(address).ok()?.path(), root),
-    }
+    of(&destination(headers)?, root)
 }
 
 /// The path in the vault of a request; nothing for the vault itself and for what names no file.
 pub fn in_vault(uri: &Uri, root: &str) -> Option<VaultPath> {
-    let path = DavPath::new(uri.path()).ok()?;
+    inside(uri.path(), root)
+}
+
+/// The path in the vault to which `COPY` and `MOVE` write, in the normal form in which `dav-server`
+/// reads it.
+pub fn destination_in_vault(headers: &HeaderMap, root: &str) -> Option<VaultPath> {
+    inside(&destination(headers)?, root)
+}
+
+/// The path of the `Destination`, which is an address or a path.
+fn destination(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    let address = headers.get("destination")?.to_str().ok()?;
+    match address.starts_with('/') {
+        true => Some(address.into()),
+        false => Some(Url::parse(address).ok()?.path().to_owned().into()),
+    }
+}
+
+fn inside(path: &str, root: &str) -> Option<VaultPath> {
+    let path = DavPath::new(path).ok()?;
     let inside = path.with_prefix().as_bytes().strip_prefix(root.as_bytes())?;
     VaultPath::parse(std::str::from_utf8(inside).ok()?.trim_matches('/')).ok()
 }
@@ -55,13 +72,13 @@ mod tests {
 
     #[test]
     fn a_vault_ends_at_its_name() {
-        let to = |address| {
-            let headers = HeaderMap::from_iter([(
+        let headers = |address| {
+            HeaderMap::from_iter([(
                 "destination".parse().unwrap(),
                 HeaderValue::from_static(address),
-            )]);
-            of_destination(&headers, "/dav/v")
+            )])
         };
+        let to = |address| of_destination(&headers(address), "/dav/v");
         for vault in ["/dav/v", "/dav/v/", "http://host/dav/%76", "/dav/v/a/..", "/dav//v//"] {
             assert_eq!(to(vault), Some(Place::Vault), "{vault}");
         }
@@ -80,6 +97,10 @@ mod tests {
         {
             let found = in_vault(&Uri::from_static(address), "/dav/v");
             assert_eq!(found.as_ref().map(VaultPath::as_str), path, "{address}");
+        }
+        for address in ["/dav/v//b.md", "http://host/dav/v/./b.md", "/dav/v/a/../b.md/"] {
+            let found = destination_in_vault(&headers(address), "/dav/v");
+            assert_eq!(found.as_ref().map(VaultPath::as_str), Some("b.md"), "{address}");
         }
     }
 }
