@@ -68,3 +68,17 @@ fn every_card_that_is_found_is_on_some_page() {
     let wrong = browser.get("/cards?q=meeting&cursor=nonsense");
     assert!(wrong.status == 400 && wrong.body.contains("first page"), "{}", wrong.body);
 }
+
+#[test]
+fn a_search_that_ends_before_its_last_card_says_so() {
+    let home = filled(1_010, 2);
+    let token = home.token("owner");
+    let server = home.serve();
+    let browser = Browser::of(&server, &token);
+    // The archived ones come after the last result that a search has.
+    let page = browser.page("/cards?q=meeting&archived=1");
+    assert!(page.contains("Only the first 1000 results were looked through"), "{page}");
+    let page = browser.page("/cards?q=meeting&cursor=960");
+    assert!(page.contains("Only the first 1000 results were looked through"), "{page}");
+    assert!(!browser.page("/cards?q=meeting").contains("Only the first"));
+}

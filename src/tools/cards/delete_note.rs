@@ -6,7 +6,7 @@ use crate::{
     tools::{Answer, Cx, Effect, Right, Tool, Toolset},
 };
 
-/// Delete a card (history can undo it); toggle_archive only hides it.
+/// Delete a card (only the owner can bring it back, with history); toggle_archive only hides it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteNote {

@@ -6,7 +6,7 @@ use axum::response::Response;
 use super::{room::Room, view::CardView};
 use crate::{
     app::question::Question,
-    domain::{Card, Code, Error, Filters, Kind, Result, Timestamp, card::Color},
+    domain::{Card, Error, Filters, Kind, Result, Timestamp, card::Color},
     search::DEEPEST,
     serve::web::{Audience, Html, Reply, Shell, Visit, address, errors},
     store::cards::{CardPage, CardQuery, Images, MAX_LIMIT},
@@ -222,13 +222,15 @@ fn searched(
         if notes.is_empty() {
             notes.extend(answer.notes().iter().map(|note| errors::sentence(note)));
         }
-        for found in &answer.results {
-            match room.get(&found.path) {
-                Ok(card) => cards.extend(Some(card).filter(|card| asked.shows(card))),
-                // One that was deleted since is no longer there to show.
-                Err(error) if error.code == Code::InvalidRequest => {}
-                Err(error) => return Err(error),
-            }
+        cards.extend(
+            room.get_many(answer.results.iter().map(|found| found.path.as_str()))?
+                .into_iter()
+                .filter(|card| asked.shows(card)),
+        );
+        if offset + limit >= DEEPEST && answer.total.items > DEEPEST {
+            notes.push(format!(
+                "Only the first {DEEPEST} results were looked through; search for more words."
+            ));
         }
         next = answer.next;
     }

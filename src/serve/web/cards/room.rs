@@ -8,7 +8,7 @@ use crate::{
     },
     serve::web::Visit,
     store::{
-        cards::{CardPage, CardQuery, Flag},
+        cards::{CardPage, CardQuery, Flag, Images},
         revisions::{Actor, ChangeId},
     },
 };
@@ -69,6 +69,17 @@ impl<'a> Room<'a> {
     /// One card.
     pub fn get(&self, id: &str) -> Result<Card> {
         self.0.app().cards.get(id, self.0.rights()).map(Card::with_image_links)
+    }
+
+    /// Those of these cards that are still there, in this order.
+    pub fn get_many<'b>(&self, ids: impl Iterator<Item = &'b str>) -> Result<Vec<Card>> {
+        let ids: Vec<&str> = ids.collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut cards = self.0.app().cards.store()?.get_many(&ids, Images::Links)?;
+        cards.retain(|card| self.0.rights().sees_card(card));
+        Ok(cards)
     }
 
     /// One picture of a card.
