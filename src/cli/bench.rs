@@ -31,7 +31,7 @@ pub struct Bench {
     /// The embedded model
     #[arg(long)]
     embed: bool,
-    /// Many HTTP clients at once: response times, errors and limits by kind, memory (exit code 1:
+    /// Many HTTP clients at once: response times, errors and limits by kind, memory (exit status 1:
     /// there were errors)
     #[arg(long)]
     load: bool,

@@ -78,7 +78,7 @@ First steps:
   notewell search coffee brewing
   notewell serve --demo               an example library, to look around
 
-Exit status: 0 done; 1 nothing was found, or `doctor` found something wrong; 2 error; 130 interrupted."
+Exit status: 0 done; 1 nothing was found, or `doctor` found something wrong; 2 error; 3 `oss`: avoid it; 130 interrupted."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -131,7 +131,7 @@ enum Command {
     Index(index::Index),
     /// Say what is in the library and how far its index is
     Status(status::Status),
-    /// Name the folders of notes, and make vaults that live in the library
+    /// List, add, move and remove vaults: folders of notes, and vaults hosted in the library
     Vault(vault::Vault),
     /// Copy a library between SQLite and PostgreSQL
     Store(store::Store),
@@ -159,7 +159,7 @@ enum Command {
     Prompt(prompt::PromptCommand),
     /// List skills, and write them where clients look for them
     Skill(skill::Skill),
-    /// Report on a repository: is it safe to try? (exit code 3: avoid it)
+    /// Report on a repository: is it safe to try? (exit status 3: avoid it)
     Oss(oss::Oss),
     /// Add, list, change and remove people who sign in
     User(user::User),

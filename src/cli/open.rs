@@ -64,12 +64,12 @@ impl Open {
             Kind::Bookmark => {
                 out::say(&opened.url);
                 out::note(
-                    "This is no http or https address, so nothing was started. Open it yourself if you trust it.",
+                    "The address is neither http nor https, so it was not opened. Open it yourself if you trust it.",
                 );
             }
             kind => {
                 // Neither a file nor an address: what there is to see is its text.
-                out::note(format_args!("A {kind} is no file; this is its text."));
+                out::note(format_args!("A {kind} has no file to open; this is its text."));
                 out::say(opened.text.trim_end());
             }
         }

@@ -10,7 +10,7 @@ use crate::{
     oss::{CheckResult, Evidence, Policy, Report, Target, Verdict},
 };
 
-/// The exit code for the verdict AVOID, so that scripts can stop. 2 is an error.
+/// The exit status for the verdict AVOID, so that scripts can stop. 2 is an error.
 const EXIT_AVOID: u8 = 3;
 
 #[derive(Args)]

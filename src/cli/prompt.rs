@@ -12,7 +12,7 @@ use super::{Common, out};
 use crate::{
     app::{
         App,
-        prompts::{self, Which},
+        prompts::{self, Selection},
     },
     domain::{
         Error, Result, Silent, count,
@@ -148,9 +148,9 @@ impl PromptCommand {
             }
             Command::Sync { folder, names, tags, all } => {
                 let which = match (all, names.is_empty() && tags.is_empty()) {
-                    (true, _) => Which::All,
-                    (false, true) => Which::Present,
-                    (false, false) => Which::Chosen { names: &names, tags: &tags },
+                    (true, _) => Selection::All,
+                    (false, true) => Selection::Present,
+                    (false, false) => Selection::Chosen { names: &names, tags: &tags },
                 };
                 sync(&app, &folder, which)
             }
@@ -284,7 +284,7 @@ fn backups(app: &App, json: bool) -> Result<()> {
     Ok(())
 }
 
-fn sync(app: &App, folder: &Path, which: Which<'_>) -> Result<()> {
+fn sync(app: &App, folder: &Path, which: Selection<'_>) -> Result<()> {
     app.refresh(&Silent)?;
     let rights = app.owner();
     let notes = |path: &str, heading: Option<&str>| app.section_text(path, heading, &rights);

@@ -25,7 +25,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Ask each base for its tools: what it speaks, and how it is searched (exit code 1: one fails)
+    /// Ask each base for its tools: what it speaks, and how it is searched (exit status 1: one fails)
     Check {
         /// The base [default: all]
         name: Option<String>,

@@ -206,19 +206,19 @@ fn follow(app: Arc<App>, folder: &Path) -> Result<ExitCode> {
     });
     app.start()?;
     out::note(format_args!("writing skills to {}; Ctrl-C ends it", folder.display()));
-    let mut told = Report::default();
+    let mut reported = Report::default();
     let mut failed = None;
     while !interrupt.pressed() {
         match app.sync_skills(folder, &app.owner()) {
             Ok(report) => {
                 failed = None;
                 print_changes(&report);
-                if report.left_alone != told.left_alone {
+                if report.left_alone != reported.left_alone {
                     print_left_alone(&report);
                 }
-                told = report;
+                reported = report;
             }
-            // A full disk or a folder that is away: said once, tried again.
+            // A full disk or a folder that is away: reported once, tried again.
             Err(error) => {
                 let why = error.plain().to_owned();
                 if failed.as_ref() != Some(&why) {

@@ -20,7 +20,7 @@ const SHORTEST_TYPO: usize = 4;
 
 /// How a word was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum Replacement {
     /// A longer word that begins with it.
     Prefix,
     /// A word one or two edits away.
@@ -33,7 +33,7 @@ pub struct Expansion {
     /// As it was typed.
     pub word: String,
     /// How the words are related.
-    pub how: How,
+    pub how: Replacement,
     /// Terms of the index, the commonest first.
     pub instead: Vec<String>,
 }
@@ -45,7 +45,7 @@ pub(super) fn expand(
     census: &Census,
     fields: &[Field],
     term: &str,
-) -> Result<Option<(How, Vec<String>)>> {
+) -> Result<Option<(Replacement, Vec<String>)>> {
     let length = term.chars().count();
     // A pair of Han or kana characters is not a word that can be misspelt, and another number is
     // another number.
@@ -56,7 +56,7 @@ pub(super) fn expand(
         let found =
             collect(fields, |field, counts| prefixed(searcher, census, field, term, counts))?;
         if !found.is_empty() {
-            return Ok(Some((How::Prefix, found)));
+            return Ok(Some((Replacement::Prefix, found)));
         }
     }
     if length >= SHORTEST_TYPO {
@@ -70,7 +70,7 @@ pub(super) fn expand(
         let most = found.iter().map(alike).max();
         found.retain(|other| Some(alike(other)) == most);
         if !found.is_empty() {
-            return Ok(Some((How::Typo, found)));
+            return Ok(Some((Replacement::Typo, found)));
         }
     }
     Ok(None)

@@ -23,7 +23,7 @@ use super::{
     bits::Bits,
     cache::Cache,
     census::{self, Census},
-    expand::{Expansion, How, expand},
+    expand::{Expansion, Replacement, expand},
     narrow::Narrowing,
     schema::Fields,
     tally::{Clause, Dictionaries, Heap, Sums},
@@ -176,7 +176,7 @@ pub(super) fn words(
         }
         let names: Vec<Field> = weighted.iter().map(|(field, _)| *field).collect();
         let expanded = expand(searcher, &out.census, &names, &term)?
-            .filter(|(how, _)| *how != How::Typo || !spelt.contains(&typed));
+            .filter(|(how, _)| *how != Replacement::Typo || !spelt.contains(&typed));
         match expanded {
             Some((how, instead)) => {
                 for term in &instead {

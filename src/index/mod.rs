@@ -47,7 +47,7 @@ mod view;
 mod visible;
 mod worker;
 
-pub use expand::{Expansion, How};
+pub use expand::{Expansion, Replacement};
 pub use follower::Follower;
 pub use freshness::{Freshness, Stage};
 pub use guard::Obstacle;

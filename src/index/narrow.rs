@@ -89,10 +89,10 @@ impl Narrowing {
 struct Clause {
     key: String,
     must: bool,
-    how: How,
+    how: Lookup,
 }
 
-enum How {
+enum Lookup {
     Query(Box<dyn Query>),
     /// From, until, in milliseconds.
     Dates(i64, i64),
@@ -110,11 +110,11 @@ pub(super) fn any(queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
 fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     let filters = asked.filters;
     let mut out = Vec::new();
-    let mut must = |key: String, how: How| out.push(Clause { key, must: true, how });
+    let mut must = |key: String, how: Lookup| out.push(Clause { key, must: true, how });
     if !filters.kinds.is_empty() {
         let kinds = filters.kinds.iter();
         let queries = kinds.map(|kind| term(Term::from_field_u64(fields.kind, *kind as u64)));
-        must(format!("kind {:?}", filters.kinds), How::Query(any(queries.collect())));
+        must(format!("kind {:?}", filters.kinds), Lookup::Query(any(queries.collect())));
     }
     let mut facts: Vec<String> = filters.labels.iter().map(|label| label_fact(label)).collect();
     facts.extend(filters.category.iter().map(|category| fact("category", category)));
@@ -125,24 +125,24 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     facts.extend(filters.path.as_ref().and_then(|path| path_fact(path)));
     for fact in facts {
         let query = term(Term::from_field_text(fields.facts, &fact));
-        must(fact, How::Query(query));
+        must(fact, Lookup::Query(query));
     }
     if filters.from.is_some() || filters.until.is_some() {
         let from = filters.from.map_or(i64::MIN, |from| from.0);
         let until = filters.until.map_or(i64::MAX, |until| until.0);
-        must(format!("date {from} {until}"), How::Dates(from, until));
+        must(format!("date {from} {until}"), Lookup::Dates(from, until));
     }
     if !filters.visible.is_everything() {
         let query = visible::query(fields, &filters.visible);
-        must(visible::name(&filters.visible), How::Query(query));
+        must(visible::name(&filters.visible), Lookup::Query(query));
     }
     for phrase in asked.phrases {
         if let Some(query) = phrase_query(fields, phrase) {
-            must(format!("phrase {phrase}"), How::Query(query));
+            must(format!("phrase {phrase}"), Lookup::Query(query));
         }
     }
     let mut must_not =
-        |key: String, query| out.push(Clause { key, must: false, how: How::Query(query) });
+        |key: String, query| out.push(Clause { key, must: false, how: Lookup::Query(query) });
     if !filters.archived {
         must_not("archived".to_owned(), term(Term::from_field_bool(fields.archived, true)));
     }
@@ -168,7 +168,7 @@ fn clauses(fields: &Fields, asked: &Asked<'_>) -> Vec<Clause> {
     }
     for filter in &filters.properties {
         let key = format!("property {} {:?}", filter.name, filter.test);
-        let how = How::Property(filter.clone());
+        let how = Lookup::Property(filter.clone());
         out.push(Clause { key, must: !filter.excluded, how });
     }
     out
@@ -248,9 +248,9 @@ pub(super) fn narrow(
         let mut set: Option<Bits> = None;
         for clause in &clauses {
             let bits = cache.bits(segment, &clause.key, || match &clause.how {
-                How::Query(query) => matching(searcher, segment, query.as_ref()),
-                How::Property(filter) => property::matching(segment, fields, filter),
-                How::Dates(from, until) => {
+                Lookup::Query(query) => matching(searcher, segment, query.as_ref()),
+                Lookup::Property(filter) => property::matching(segment, fields, filter),
+                Lookup::Dates(from, until) => {
                     Ok(dated(cache.columns(segment)?.as_ref(), docs, *from, *until))
                 }
             })?;

@@ -208,7 +208,7 @@ fn a_word_that_occurs_nowhere_is_tried_by_prefix_and_by_one_typo() {
     let words = view.words("kuber kubernutes zzzzzz cluster").unwrap();
     let told: Vec<_> =
         words.expansions.iter().map(|e| (e.word.as_str(), e.how, e.instead.len())).collect();
-    assert_eq!(told, [("kuber", How::Prefix, 1), ("kubernutes", How::Typo, 1)]);
+    assert_eq!(told, [("kuber", Replacement::Prefix, 1), ("kubernutes", Replacement::Typo, 1)]);
     assert_eq!(words.unknown, ["zzzzzz"]);
 }
 

@@ -291,7 +291,7 @@ impl View {
         let Some(rows) = &self.rows else { return Ok(Vec::new()) };
         if vector.len() != rows.dims() {
             return Err(Error::internal(format!(
-                "a vector of `{}` numbers was asked of an index of `{}`; run `notewell index --rebuild`",
+                "the model gives vectors of {} numbers and the index has vectors of {}; run `notewell index --rebuild`",
                 vector.len(),
                 rows.dims()
             )));
@@ -299,7 +299,7 @@ impl View {
         if limit == 0 || narrowing.is_empty() || rows.len() == 0 {
             return Ok(Vec::new());
         }
-        // What the caller may not see takes no place in the first look either.
+        // The prefilter, too, picks candidates only among what the caller may see.
         if narrowing.is_narrow() || narrowing.is_part {
             let keys = self.keys(narrowing)?;
             let found = rows.nearest(vector, limit, Some(&keys));

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_addresses_are_known_in_every_coat() {
+    fn private_addresses_are_recognised_in_every_notation() {
         for address in [
             "10.1.2.3",
             "172.16.0.1",

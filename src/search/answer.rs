@@ -3,7 +3,7 @@
 use super::{filters::FILTER_NAMES, fuse::Evidence};
 use crate::{
     domain::{Kind, MatchId, Pid},
-    index::{Expansion, Freshness, How, Progress, Total},
+    index::{Expansion, Freshness, Progress, Replacement, Total},
 };
 
 /// What an answer says while the store cannot be reached.
@@ -90,10 +90,12 @@ impl Answer {
             let instead = expansion.instead.join("`, `");
             let word = &expansion.word;
             notes.push(match expansion.how {
-                How::Prefix => format!(
+                Replacement::Prefix => format!(
                     "`{word}` occurs nowhere; searched for words that begin with it: `{instead}`"
                 ),
-                How::Typo => format!("`{word}` occurs nowhere; searched for `{instead}` instead"),
+                Replacement::Typo => {
+                    format!("`{word}` occurs nowhere; searched for `{instead}` instead")
+                }
             });
         }
         if !self.mentioned.is_empty() {
@@ -150,7 +152,7 @@ impl Answer {
         }
         if self.freshness.unread > 0 {
             notes.push(
-                "the answer is behind: a folder of notes is still being read, or notes, cards or prompts could not be, and what changed lately may be missing; ask again in a moment, and run `notewell doctor` if it stays so"
+                "the answer is behind: a folder of notes is still being read, or notes, cards or prompts could not be read, and recent changes may be missing; ask again in a moment, and run `notewell doctor` if it stays so"
                     .to_owned(),
             );
         }

@@ -1,13 +1,12 @@
-//! How much words and meaning count: one small rule on absolute scales.
+//! Fuses the scores of words and meaning with one weighted sum.
 //!
-//! A BM25 score is strong or weak whatever the best one was, and a cosine is what it is, so a plain
-//! sum keeps how sure each side is; reciprocal ranks throw that away. Beside its absolute size, a
-//! BM25 score counts by its share of what was asked: one name that a Russian note has in common with
-//! an English question is a weak sign, however rare the name, so that most of the words count for
-//! more than their part. A cosine counts less a part of what all passages have in common: being
-//! like everything else here is no answer. And the beginning of an item says what the item is about,
-//! while of many passages one is always near by chance. The figures were tuned on the judged sets of
-//! `notewell eval --explain`; BENCHMARKS says what they gain on questions they were not tuned on.
+//! BM25 scores and cosines are used at their absolute size, because the size says how sure each side
+//! is; reciprocal rank fusion discards it. Three corrections apply. A BM25 score is weighted by the
+//! share of the question's words that the item has, with an exponent: a single rare name shared with
+//! a question in another language is weak evidence. A cosine is reduced by a part of what all
+//! passages have in common. The first passages of a page get a bonus, because they say what it is
+//! about, and one of many passages is always near by chance. The constants were tuned on the judged
+//! sets of `notewell eval --explain`; BENCHMARKS.md has the gain on questions outside the tuning.
 
 use crate::domain::Kind;
 

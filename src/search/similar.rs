@@ -35,7 +35,7 @@ impl Engine {
         options.check()?;
         let Some(vectorise) = &self.vectorise else {
             return Err(Error::invalid_params(
-                "similar needs vectors and there is no embedder; set `[embed] provider`",
+                "`similar` needs search by meaning, which is switched off; set `[embed] provider` in the config",
             ));
         };
         let (view, freshness) = self.look(options.filters)?;

@@ -264,7 +264,7 @@ pub(super) mod refusal {
         match usage.count <= MAX_PROPERTIES && usage.bytes <= MAX_PROPERTY_BYTES {
             true => Ok(()),
             false => Err(Error::limit(format!(
-                "`{path}` would have {} properties with {} bytes, more than {MAX_PROPERTIES} or {MAX_PROPERTY_BYTES} bytes; nothing was changed. Remove some of them",
+                "the properties of `{path}` would exceed a limit: {} of {MAX_PROPERTIES} properties, {} of {MAX_PROPERTY_BYTES} bytes; nothing was changed. Remove some of them",
                 usage.count, usage.bytes
             ))),
         }

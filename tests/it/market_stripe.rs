@@ -243,7 +243,7 @@ fn without_a_key_the_page_says_how_to_pay() {
     let server = home.serve();
     let cookie = sign_in(&server, "ann");
     let page = server.get("/market/topup", &[("Cookie", &cookie)]);
-    assert!(page.body.contains("takes no cards"), "{}", page.body);
+    assert!(page.body.contains("takes no card payments"), "{}", page.body);
     assert_eq!(post(&server, "/market/topup", &cookie, "amount=10").status, 400);
     let answer = deliver(&server, "t=1,v1=00", "{}");
     assert_eq!(answer.status, 400);

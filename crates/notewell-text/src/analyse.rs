@@ -39,8 +39,8 @@ pub enum Kind {
     Word,
     /// The same word, stemmed in another language and tagged with it: an alternative to the word.
     ///
-    /// Few notes of a vault may be in that language, which makes the term rare there and dear to
-    /// BM25. Take the better of the word and its forms, and no form for rarer than the word.
+    /// Where few notes are in that language the term is rare, and BM25 would overweight it. Count
+    /// the best of the word and its forms, and take no form for rarer than the word.
     Form(Lang),
     /// What all forms of the word share where the stem does not: `mous` for `mice`, `ден` for `дня`.
     /// Comes with the word, and twice for a form of two words. A query splits a word's weight

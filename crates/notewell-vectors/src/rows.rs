@@ -1,9 +1,9 @@
-//! The rows on disk: files that only grow, written in this order: codes, exact values, bits for the
-//! first look, then the record that makes the row count. A row without its record does not exist; one
-//! without its bits is looked at by its codes.
+//! The rows on disk. A set is four append-only files. A row is written in this order: int8 codes,
+//! int16 values, sign bits for the prefilter, then the record, which makes the row valid. A row
+//! without a record does not exist. A row without sign bits is compared by its codes.
 //!
-//! A record holds a checksum over the row, so that what a power cut tore is found; a killed process
-//! leaves at most bytes without a record, which the next writer cuts off.
+//! A record holds a checksum of its row, which detects writes torn by a power cut. A killed process
+//! leaves at most bytes without a record; the next writer truncates them.
 #![allow(unsafe_code, reason = "memory maps; see `map`")]
 
 use std::{
@@ -19,8 +19,8 @@ use crate::{coarse::Rotation, codes::EncodedVector};
 
 /// key u64, short scale f32, long scale f32, checksum u64; little endian.
 pub const RECORD: usize = 24;
-/// Rows whose bits are made and written together.
-const SKETCH_BATCH: usize = 4_096;
+/// Rows whose sign bits are computed and written together.
+const BITS_BATCH: usize = 4_096;
 
 /// The rows as they were when they were mapped. More may be appended meanwhile; none changes.
 pub struct Rows {
@@ -34,9 +34,9 @@ pub struct Rows {
     bits: Option<Mmap>,
 }
 
-/// The facts of one row.
+/// The record of one row.
 pub struct Record {
-    /// The passage.
+    /// The key of the passage.
     pub key: u64,
     /// Scale of the int8 codes.
     pub short_scale: f32,
@@ -69,7 +69,7 @@ impl Record {
     }
 }
 
-/// A mixing sum, eight bytes at a time: it has to find torn pages, not forgers.
+/// A checksum, eight bytes at a time. It detects torn pages; it does not resist forgery.
 fn checksum(key: u64, short_scale: f32, long_scale: f32, codes: &[u8], exact: &[u8]) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let scales = u64::from(short_scale.to_bits()) << 32 | u64::from(long_scale.to_bits());
@@ -86,7 +86,7 @@ fn checksum(key: u64, short_scale: f32, long_scale: f32, codes: &[u8], exact: &[
     sum
 }
 
-/// The file of bits for the first look. It follows from the codes.
+/// The file of sign bits for the prefilter, derived from the codes.
 const BITS: &str = "bits";
 /// The file whose length says how many rows count.
 pub const RECORDS: &str = "records";
@@ -174,8 +174,8 @@ impl Files {
     pub fn sketch(&self, rows: &Rows, all: bool) -> io::Result<bool> {
         let Some(turn) = Rotation::of(self.dims) else { return Ok(false) };
         let from = if all { 0 } else { self.sketched()? };
-        for start in (from..rows.count).step_by(SKETCH_BATCH) {
-            let end = (start + SKETCH_BATCH).min(rows.count);
+        for start in (from..rows.count).step_by(BITS_BATCH) {
+            let end = (start + BITS_BATCH).min(rows.count);
             let bits: Vec<u8> = (start..end).flat_map(|row| turn.bits(rows.short(row))).collect();
             write_at(&self.open(BITS)?, start * turn.width(), &bits)?;
         }
@@ -285,7 +285,7 @@ impl Rows {
         &self.codes()[row * self.dims..][..self.dims]
     }
 
-    /// Lets the codes of a row come nearer while something else is computed.
+    /// Prefetches the codes of a row.
     #[inline]
     pub fn prefetch(&self, row: usize) {
         #[cfg(target_arch = "x86_64")]

@@ -77,7 +77,7 @@ pub struct Fit {
     /// The item.
     pub pid: Pid,
     /// What is recommended.
-    pub what: What,
+    pub what: FitKind,
     /// Its address.
     pub url: String,
     /// The passage that fits.
@@ -92,7 +92,7 @@ pub struct Fit {
 
 /// What a recommendation leads to.
 #[derive(Debug, Clone)]
-pub enum What {
+pub enum FitKind {
     /// A project, with the bookmarks that name it and its report.
     #[allow(missing_docs, reason = "described above")]
     Tool { project: Project, bookmarks: Vec<String>, report: Option<Summary> },
@@ -132,7 +132,7 @@ impl App {
         for one in chosen {
             let Some((fit, score)) = self.fit(one, wanted, rights)? else { continue };
             // Several bookmarks of one tool are one recommendation with several sources.
-            if let What::Tool { project, bookmarks, .. } = &fit.what {
+            if let FitKind::Tool { project, bookmarks, .. } = &fit.what {
                 if let Some(at) = tools.get(&project.name.to_lowercase()) {
                     join(&mut fits[*at].0, bookmarks, &fit.needs);
                     continue;
@@ -226,7 +226,7 @@ impl App {
                 if self.open_pid(found.pid, rights)?.is_none() {
                     return Ok(None);
                 }
-                let what = What::Note {
+                let what = FitKind::Note {
                     kind: found.kind,
                     title: found.title.clone(),
                     path: found.path.clone(),
@@ -243,7 +243,7 @@ impl App {
         if !used.is_empty() {
             reason += &format!(" Speaks of {}.", used.join(", "));
         }
-        if let What::Tool { bookmarks, .. } = &what
+        if let FitKind::Tool { bookmarks, .. } = &what
             && bookmarks.len() > 1
         {
             reason += &format!(" {} bookmarks name it.", bookmarks.len());
@@ -254,9 +254,9 @@ impl App {
     }
 
     /// A link to a project is a tool, with every bookmark that names it; anything else is to read.
-    fn saved(&self, bookmark: Bookmark, rights: &Rights) -> Result<What> {
+    fn saved(&self, bookmark: Bookmark, rights: &Rights) -> Result<FitKind> {
         let Some(project) = linked_projects(&bookmark).next() else {
-            return Ok(What::Article { title: bookmark.name(), bookmark: bookmark.id });
+            return Ok(FitKind::Article { title: bookmark.name(), bookmark: bookmark.id });
         };
         let mut bookmarks = vec![bookmark.id];
         let topic = project.name.to_lowercase();
@@ -273,7 +273,7 @@ impl App {
             Some(repository) => self.known_report(repository)?,
             None => None,
         };
-        Ok(What::Tool { project, bookmarks, report })
+        Ok(FitKind::Tool { project, bookmarks, report })
     }
 }
 
@@ -292,7 +292,7 @@ fn cut(text: &str) -> String {
 }
 
 fn join(fit: &mut Fit, bookmarks: &[String], needs: &[String]) {
-    if let What::Tool { bookmarks: known, .. } = &mut fit.what {
+    if let FitKind::Tool { bookmarks: known, .. } = &mut fit.what {
         for id in bookmarks {
             if !known.contains(id) && known.len() < MAX_SOURCES {
                 known.push(id.clone());

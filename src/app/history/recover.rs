@@ -26,9 +26,9 @@ impl App {
         for begun in self.store.revisions.pending()? {
             if let Err(error) = self.settle(turn, begun) {
                 waiting.insert(begun.id.0, error.message.clone());
-                // Said once, though it is tried again and again.
-                let told = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                if told.get(&begun.id.0) != Some(&error.message) {
+                // Logged once, though every attempt may fail.
+                let logged = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                if logged.get(&begun.id.0) != Some(&error.message) {
                     tracing::warn!(change = begun.id.0, ?error, "an unfinished change waits");
                 }
             }

@@ -44,7 +44,7 @@ impl Market {
         let outside = Outside::Stripe;
         let provider = self.provider(outside).map_err(|_| {
             Error::invalid_request(
-                "this server takes no cards; pay the operator directly, who books it with `notewell market credit`",
+                "this server takes no card payments; pay the operator directly, who books it with `notewell market credit`",
             )
         })?;
         let payment = self.shared.payments.begin(&NewPayment {

@@ -16,4 +16,4 @@ pub use export::{Exported, Form, export};
 pub use import::import;
 pub use offered::{Offered, Rendered};
 pub use render::{Notes, no_notes, render};
-pub use sync::{Synced, Which, sync};
+pub use sync::{Selection, Synced, sync};

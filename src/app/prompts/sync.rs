@@ -41,7 +41,7 @@ pub struct Synced {
 
 /// Which prompts a sync writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which<'a> {
+pub enum Selection<'a> {
     /// Those whose files an earlier sync wrote.
     Present,
     /// Those with one of these names or tags.
@@ -60,7 +60,7 @@ pub enum Which<'a> {
 pub fn sync(
     prompts: &dyn Prompts,
     folder: &Path,
-    which: Which<'_>,
+    which: Selection<'_>,
     notes: Notes<'_>,
 ) -> Result<Synced> {
     let all = prompts.all()?;
@@ -94,16 +94,20 @@ pub fn sync(
     Ok(report)
 }
 
-fn choose<'a>(all: &'a [Arc<Stored>], folder: &Path, which: Which<'_>) -> Result<Vec<&'a Prompt>> {
+fn choose<'a>(
+    all: &'a [Arc<Stored>],
+    folder: &Path,
+    which: Selection<'_>,
+) -> Result<Vec<&'a Prompt>> {
     let prompts = all.iter().map(|stored| &stored.prompt);
     let is_ours = |prompt: &&Prompt| {
         let file = folder.join(format!("{}.md", prompt.name));
         matches!(owner(&file), Owner::Ours { .. } | Owner::Edited)
     };
     let (names, tags) = match which {
-        Which::All => return Ok(prompts.collect()),
-        Which::Chosen { names, tags } => (names, tags),
-        Which::Present => {
+        Selection::All => return Ok(prompts.collect()),
+        Selection::Chosen { names, tags } => (names, tags),
+        Selection::Present => {
             let present: Vec<&Prompt> = prompts.filter(is_ours).collect();
             return match holds_ours(folder) {
                 true => Ok(present),
@@ -301,7 +305,7 @@ mod tests {
         fs::write(to.join("theirs.md"), "my own").unwrap();
         fs::write(to.join("other.md"), "---\ndescription: mine\n---\n").unwrap();
 
-        let report = sync(&store, &to, Which::All, &no_notes).unwrap();
+        let report = sync(&store, &to, Selection::All, &no_notes).unwrap();
         assert_eq!(report.written.len(), built_in + 2);
         assert_eq!(report.left.len(), 1);
         let read = |name: &str| fs::read_to_string(to.join(name)).unwrap();
@@ -309,7 +313,7 @@ mod tests {
         assert!(read("обзор.md").contains("argument-hint: \"<code>\"\n"));
         assert!(read("two.md").ends_with("$2 (if empty: B) then $1\n"));
 
-        let again = sync(&store, &to, Which::All, &no_notes).unwrap();
+        let again = sync(&store, &to, Selection::All, &no_notes).unwrap();
         assert_eq!((again.written.len(), again.unchanged), (0, built_in + 2));
 
         let edited = read("two.md") + "and my line\n";
@@ -318,14 +322,14 @@ mod tests {
         store
             .update(Patch::parse(json!({"name": "обзор", "newName": "レビュー"})).unwrap())
             .unwrap();
-        let report = sync(&store, &to, Which::All, &no_notes).unwrap();
+        let report = sync(&store, &to, Selection::All, &no_notes).unwrap();
         assert_eq!(report.written, ["レビュー.md"]);
         assert_eq!(report.removed, ["обзор.md"]);
         assert_eq!(read("two.md"), edited);
         assert_eq!(read("theirs.md"), "my own");
 
         store.delete("two").unwrap();
-        let report = sync(&store, &to, Which::All, &no_notes).unwrap();
+        let report = sync(&store, &to, Selection::All, &no_notes).unwrap();
         assert!(report.removed.is_empty());
         assert!(report.left.iter().any(|(name, why)| name == "two.md" && why.contains("by hand")));
         assert_eq!(read("two.md"), edited);
@@ -343,25 +347,26 @@ mod tests {
         }
         let to = folder.path().join("commands");
         let all = store.all().unwrap().len();
-        let refused = sync(&store, &to, Which::Present, &no_notes).unwrap_err();
+        let refused = sync(&store, &to, Selection::Present, &no_notes).unwrap_err();
         assert!(refused.message.contains(&format!("which of the {all} prompts")), "{refused}");
         assert!(!to.exists());
         let words = |word: &str| vec![word.to_owned()];
         let (name, tag, none) = (words("один"), words("tag_二"), words("none"));
-        for which in
-            [Which::Chosen { names: &none, tags: &[] }, Which::Chosen { names: &[], tags: &none }]
-        {
+        for which in [
+            Selection::Chosen { names: &none, tags: &[] },
+            Selection::Chosen { names: &[], tags: &none },
+        ] {
             sync(&store, &to, which, &no_notes).unwrap_err();
         }
         assert!(!to.exists());
-        let report = sync(&store, &to, Which::Chosen { names: &name, tags: &tag }, &no_notes);
+        let report = sync(&store, &to, Selection::Chosen { names: &name, tags: &tag }, &no_notes);
         assert_eq!(report.unwrap().written, ["один.md", "二.md"]);
         // Another choice adds to the first; without one, what is there is brought up to date.
         let three = words("three");
-        sync(&store, &to, Which::Chosen { names: &three, tags: &[] }, &no_notes).unwrap();
+        sync(&store, &to, Selection::Chosen { names: &three, tags: &[] }, &no_notes).unwrap();
         store.update(Patch::parse(json!({"name": "二", "title": "New"})).unwrap()).unwrap();
         store.delete("один").unwrap();
-        let report = sync(&store, &to, Which::Present, &no_notes).unwrap();
+        let report = sync(&store, &to, Selection::Present, &no_notes).unwrap();
         assert_eq!((report.written, report.unchanged), (words("二.md"), 1));
         assert_eq!(report.removed, ["один.md"]);
     }

@@ -161,11 +161,11 @@ impl Push {
         interrupt: &Interrupt,
     ) -> Result<ExitCode> {
         let (news, changed) = mpsc::channel();
-        let told = move |_| {
+        let on_change = move |_| {
             // Nobody listens any more when the command ends.
             let _ = news.send(());
         };
-        let _watch = vault::watch(root, Options::default(), told)?;
+        let _watch = vault::watch(root, Options::default(), on_change)?;
         let mut first = true;
         let mut last_error = String::new();
         loop {

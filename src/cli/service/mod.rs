@@ -33,7 +33,7 @@ enum Action {
     Install(Install),
     /// Stop it, disable it and remove its unit; data and config stay
     Uninstall(Uninstall),
-    /// Say whether it is installed and runs (exit code 1: it does not)
+    /// Say whether it is installed and runs (exit status 1: it does not)
     Status(Status),
 }
 
@@ -57,13 +57,13 @@ struct Install {
     #[arg(long, value_name = "ADDRESS", value_parser = parse_listen)]
     listen: Option<std::net::SocketAddr>,
     #[command(flatten)]
-    which: Which,
+    which: SupervisorFlag,
 }
 
 #[derive(Args)]
 struct Uninstall {
     #[command(flatten)]
-    which: Which,
+    which: SupervisorFlag,
 }
 
 #[derive(Args)]
@@ -72,11 +72,11 @@ struct Status {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: SupervisorFlag,
 }
 
 #[derive(Args)]
-struct Which {
+struct SupervisorFlag {
     /// The supervisor [default: the one of this system]
     #[arg(long = "for", value_name = "NAME")]
     kind: Option<Kind>,
@@ -89,7 +89,7 @@ enum Kind {
     Launchd,
 }
 
-impl Which {
+impl SupervisorFlag {
     fn kind(&self) -> Result<Kind> {
         match self.kind {
             Some(kind) => Ok(kind),

@@ -106,8 +106,8 @@ pub(super) fn anchored<'a>(
             event => event,
         };
         let mut anchor = String::new();
-        let place = if closed == 0 { place_of(&event) } else { Where::Nowhere };
-        while place != Where::Nowhere
+        let place = if closed == 0 { place_of(&event) } else { AnchorSide::Nowhere };
+        while place != AnchorSide::Nowhere
             && let Some(next) = rest.next_if(|next| next.start <= range.start)
         {
             anchor += &format!("<span class=\"at\" id=\"{ANCHOR}{}\"></span>", next.ordinal);
@@ -128,13 +128,13 @@ pub(super) fn anchored<'a>(
         let anchor = Event::InlineHtml(anchor.into());
         match place {
             // The first paragraph of a quote decides whether the quote is a callout.
-            Where::Before if matches!(out.last(), Some(Event::Start(Tag::BlockQuote(_)))) => {
+            AnchorSide::Before if matches!(out.last(), Some(Event::Start(Tag::BlockQuote(_)))) => {
                 let at = out.len() - 1;
                 out.insert(at, anchor);
                 out.push(event);
             }
-            Where::Before => out.extend([anchor, event]),
-            Where::After | Where::Nowhere => out.extend([event, anchor]),
+            AnchorSide::Before => out.extend([anchor, event]),
+            AnchorSide::After | AnchorSide::Nowhere => out.extend([event, anchor]),
         }
     }
     out
@@ -142,17 +142,17 @@ pub(super) fn anchored<'a>(
 
 /// Where an anchor can stand, beside an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+enum AnchorSide {
     Before,
     After,
     Nowhere,
 }
 
-fn place_of(event: &Event<'_>) -> Where {
+fn place_of(event: &Event<'_>) -> AnchorSide {
     match event {
-        Event::Start(Tag::Item | Tag::TableCell) => Where::After,
-        Event::Start(Tag::TableHead | Tag::TableRow) | Event::End(_) => Where::Nowhere,
-        _ => Where::Before,
+        Event::Start(Tag::Item | Tag::TableCell) => AnchorSide::After,
+        Event::Start(Tag::TableHead | Tag::TableRow) | Event::End(_) => AnchorSide::Nowhere,
+        _ => AnchorSide::Before,
     }
 }
 

@@ -26,11 +26,11 @@ pub fn listed(offered: Offered) -> Prompt {
 }
 
 fn argument(argument: Argument) -> PromptArgument {
-    let mut told = PromptArgument::new(argument.name);
-    told.title = argument.title;
-    told.description = argument.description;
-    told.required = Some(argument.required);
-    told
+    let mut listed_argument = PromptArgument::new(argument.name);
+    listed_argument.title = argument.title;
+    listed_argument.description = argument.description;
+    listed_argument.required = Some(argument.required);
+    listed_argument
 }
 
 pub fn rendered(rendered: Rendered) -> Result<GetPromptResult> {

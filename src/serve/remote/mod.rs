@@ -18,7 +18,7 @@ use std::{
 use serde_json::{Map, Value};
 
 pub use self::{base::Base, merge::describe};
-use self::{base::Outcome, merge::Room};
+use self::{base::Outcome, merge::TextLimits};
 use crate::{
     app::rights::{Right, Rights},
     config::Config,
@@ -109,7 +109,7 @@ impl Remotes {
             has_filters: query.filters != Filters::default() || !query.excluded.is_empty(),
             until: Instant::now() + self.limit,
             limit: self.limit,
-            room: Room::of(arguments),
+            limits: TextLimits::of(arguments),
         })
     }
 
@@ -135,7 +135,7 @@ pub struct Question {
     has_filters: bool,
     until: Instant,
     limit: Duration,
-    room: Room,
+    limits: TextLimits,
 }
 
 /// What the bases answered.
@@ -143,13 +143,13 @@ pub struct Asked {
     outcomes: Vec<(String, Outcome)>,
     is_narrowed: bool,
     limit: Duration,
-    room: Room,
+    limits: TextLimits,
 }
 
 impl Question {
     /// Asks all of them side by side, until the limit.
     pub async fn ask(self) -> Asked {
-        let Self { bases, text, is_narrowed, has_filters, until, limit, room } = self;
+        let Self { bases, text, is_narrowed, has_filters, until, limit, limits } = self;
         let ask = |base: Arc<Base>| {
             let text = text.clone();
             async move {
@@ -162,14 +162,14 @@ impl Question {
             }
         };
         let outcomes = futures::future::join_all(bases.into_iter().map(ask)).await;
-        Asked { outcomes, is_narrowed, limit, room }
+        Asked { outcomes, is_narrowed, limit, limits }
     }
 }
 
 impl Asked {
     /// Adds the results of other bases to our own answer, and names those that gave none.
     pub fn add_to(self, output: &mut Output) {
-        merge::add(output, &self.outcomes, self.is_narrowed, self.limit, self.room);
+        merge::add(output, &self.outcomes, self.is_narrowed, self.limit, self.limits);
     }
 }
 

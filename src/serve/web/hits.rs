@@ -29,8 +29,8 @@ pub struct Passage {
     pub pieces: Vec<Piece>,
 }
 
-/// What spoke for a result.
-pub struct Why {
+/// The scores that ranked a result.
+pub struct ResultScores {
     /// How well it answers, in percent.
     pub relevance: u32,
     /// How much of the question its words answer, in percent.
@@ -64,7 +64,7 @@ pub struct Hit {
     /// Best first.
     pub passages: Vec<Passage>,
     /// What spoke for it.
-    pub why: Why,
+    pub why: ResultScores,
     /// How many items say the same and are not shown.
     pub duplicates: usize,
 }
@@ -119,7 +119,7 @@ impl Rows {
             age: None,
             author: None,
             labels: Vec::new(),
-            why: Why {
+            why: ResultScores {
                 relevance: percent(found.relevance),
                 words: percent(evidence.share),
                 meaning: evidence.cosine.map(percent),

@@ -62,7 +62,7 @@ impl Tables for Postgres {
         self.write(|tx| {
             tx.batch(WITHOUT_LIMITS)?;
             let shapes = shapes(tx)?;
-            let mut into = Into { tx, shapes, fault: None };
+            let mut into = TargetWriter { tx, shapes, fault: None };
             let done = work(&mut into);
             match (done, into.fault) {
                 (Ok(()), _) => Ok(()),
@@ -262,14 +262,14 @@ fn cell(row: &Row, at: usize) -> Result<Cell, Fault> {
     .unwrap_or(Cell::Null))
 }
 
-struct Into<'a, 'b> {
+struct TargetWriter<'a, 'b> {
     tx: &'a mut Transaction<'b>,
     shapes: Vec<Shape>,
     /// What the server said, where it is the reason for an error.
     fault: Option<Fault>,
 }
 
-impl Into<'_, '_> {
+impl TargetWriter<'_, '_> {
     /// Keeps a fault of the server, and gives an error that stands for it.
     fn noting<T>(&mut self, done: Result<T, Fault>) -> Result<T> {
         done.map_err(|fault| match fault {
@@ -282,7 +282,7 @@ impl Into<'_, '_> {
     }
 }
 
-impl Insert for Into<'_, '_> {
+impl Insert for TargetWriter<'_, '_> {
     fn rows(&mut self, table: &Shape, rows: &[Vec<Cell>]) -> Result<()> {
         let mut columns = Vec::new();
         for (at, column) in table.columns.iter().enumerate() {

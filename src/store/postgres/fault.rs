@@ -154,7 +154,7 @@ fn of_server(reason: &DbError, server: &impl Display, what: &impl Display) -> Er
     if *code == SqlState::INVALID_PASSWORD || *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION
     {
         return Error::invalid_request(format!(
-            "the store `{server}` does not let us in: {says}; check user and password in `[store] url`"
+            "the store `{server}` refused the login: {says}; check user and password in `[store] url`"
         ));
     }
     if *code == SqlState::INVALID_CATALOG_NAME {

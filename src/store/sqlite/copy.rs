@@ -36,7 +36,7 @@ impl Tables for Sqlite {
         self.write(|tx| {
             // Rows may come before those that they refer to.
             tx.pragma_update(None, "defer_foreign_keys", true)?;
-            work(&mut Into(tx)).map_err(|error| {
+            work(&mut TargetWriter(tx)).map_err(|error| {
                 // The transaction ends here; the reason is the error's own.
                 rusqlite::Error::ToSqlConversionFailure(Box::new(error))
             })
@@ -59,9 +59,9 @@ fn own_error(error: Error) -> std::result::Result<Error, Error> {
     Err(error)
 }
 
-struct Into<'a>(&'a Transaction<'a>);
+struct TargetWriter<'a>(&'a Transaction<'a>);
 
-impl Insert for Into<'_> {
+impl Insert for TargetWriter<'_> {
     fn rows(&mut self, table: &Shape, rows: &[Vec<Cell>]) -> Result<()> {
         let marks = vec!["?"; table.columns.len()].join(", ");
         let sql =

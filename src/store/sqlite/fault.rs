@@ -21,7 +21,7 @@ const RULES_OF_ROWS: [&str; 5] = [
 /// Turns a failure of SQLite into a sentence: `database` is the file as people know it ("the
 /// cards' database"), `what` the attempt that failed ("add the card").
 pub fn explain(error: rusqlite::Error, database: &str, what: impl Display) -> Error {
-    let told = match error.sqlite_error_code() {
+    let described = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::storage(format!(
             "{database} is locked by another program; try again (could not {what})"
         )),
@@ -42,13 +42,13 @@ pub fn explain(error: rusqlite::Error, database: &str, what: impl Display) -> Er
         )),
         _ => Error::internal(format!("could not {what}: {error}")),
     };
-    told.with_source(error)
+    described.with_source(error)
 }
 
 /// The error of a write of which the disk did not say that it is durable.
 fn unconfirmed(database: &str, what: impl Display) -> Error {
     Error::storage(format!(
-        "the disk did not confirm a write to {database}: the change may be there after a restart or not; check the disk, then look before you repeat it (could not {what})"
+        "the disk did not confirm a write to {database}: after a restart the change may or may not be there; check the disk, then check for the change before you repeat it (could not {what})"
     ))
 }
 

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    app::bookmarks::recommend::{Fit, Wanted, What},
+    app::bookmarks::recommend::{Fit, FitKind, Wanted},
     domain::{Kind, Result, count},
     tools::{self, Cx, Effect, Format, Right, Tool, Toolset},
 };
@@ -75,7 +75,7 @@ impl Tool for Recommend {
 }
 
 fn recommendation(fit: Fit) -> Recommendation {
-    let mut told = Recommendation {
+    let mut entry = Recommendation {
         r#type: "",
         name: None,
         title: None,
@@ -92,26 +92,26 @@ fn recommendation(fit: Fit) -> Recommendation {
         match_id: fit.match_id,
     };
     match fit.what {
-        What::Tool { project, bookmarks, report } => {
-            told.r#type = "tool";
-            told.oss_verified = Some(report.is_some());
-            told.security_score = report.map(|report| report.score);
-            told.name = Some(project.name);
-            told.url = project.repository.unwrap_or(told.url);
-            told.source_bookmarks = Some(bookmarks);
+        FitKind::Tool { project, bookmarks, report } => {
+            entry.r#type = "tool";
+            entry.oss_verified = Some(report.is_some());
+            entry.security_score = report.map(|report| report.score);
+            entry.name = Some(project.name);
+            entry.url = project.repository.unwrap_or(entry.url);
+            entry.source_bookmarks = Some(bookmarks);
         }
-        What::Article { title, bookmark } => {
-            told.r#type = "article";
-            told.title = Some(title);
-            told.source_bookmark = Some(bookmark);
+        FitKind::Article { title, bookmark } => {
+            entry.r#type = "article";
+            entry.title = Some(title);
+            entry.source_bookmark = Some(bookmark);
         }
-        What::Note { kind, title, path } => {
-            told.r#type = kind.as_str();
-            told.title = Some(title);
-            told.path = Some(path);
+        FitKind::Note { kind, title, path } => {
+            entry.r#type = kind.as_str();
+            entry.title = Some(title);
+            entry.path = Some(path);
         }
     }
-    told
+    entry
 }
 
 impl tools::Answer for RecommendAnswer {

@@ -13,7 +13,7 @@ const PREVIEW: usize = 100;
 /// Sections shown of one level; a level with more says so.
 const SHOWN_SECTIONS: usize = 200;
 
-/// One level down: of a note's outline (pass a child's path as toc_path to go deeper or to read it with note_html), of a folder by its path, or of the library without arguments.
+/// List one level of a note's outline (pass a child's path as toc_path to go deeper, or to note_html to read it), of a folder by path, or of the library without arguments.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expand {

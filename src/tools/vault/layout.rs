@@ -1,8 +1,8 @@
-//! How much room each result of a search gets.
+//! How much of each result of a search is shown.
 //!
 //! A model pays for every word. By default the first results have a snippet and the others their
-//! title; with `limit` every result has all its matches. `max_tokens` bounds the answer: room goes
-//! to the titles first, then to snippets from the best result down.
+//! title; with `limit` every result has all its matches. `max_tokens` bounds the answer: titles
+//! come first, then snippets from the best result down.
 
 use super::{
     result_item::{Detail, Item},
@@ -21,9 +21,9 @@ const DEFAULT: [Detail; 3] = [Detail::Wide, Detail::Excerpt, Detail::Excerpt];
 /// The smallest `max_tokens`: enough to show that there is something, and how to go on.
 pub const MIN_TOKENS: usize = 40;
 
-/// What the caller said about the length of an answer.
+/// The limits on the text of an answer, from the arguments.
 #[derive(Clone, Copy, Default)]
-pub struct Room {
+pub struct TextLimits {
     /// A hard ceiling of what is sent as text.
     pub max_tokens: Option<usize>,
     /// Every match of every result, as far as `max_tokens` allows.
@@ -32,7 +32,7 @@ pub struct Room {
     pub json: bool,
 }
 
-impl Room {
+impl TextLimits {
     pub fn check(max_tokens: Option<usize>) -> Result<()> {
         match max_tokens {
             Some(given) if given < MIN_TOKENS => Err(Error::invalid_params(format!(

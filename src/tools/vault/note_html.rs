@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{bounded, layout::Room, result_item::one_line, toc_path::TocPath};
+use super::{bounded, layout::TextLimits, result_item::one_line, toc_path::TocPath};
 use crate::{
     app::{
         edit::NoteLinks,
@@ -59,7 +59,7 @@ pub struct NoteText {
     title: String,
     path: String,
     url: String,
-    /// What an edit of this note shows to prove what it was made from.
+    /// The etag that edit_page requires for replace and delete.
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
     /// The section that this is, or that the match is in.
@@ -173,7 +173,7 @@ impl Tool for NoteHtml {
                 "context_words {context_words} is more than {MAX_CONTEXT_WORDS}; read the section or the whole note instead"
             )));
         }
-        Room::check(self.max_tokens)?;
+        TextLimits::check(self.max_tokens)?;
         let reference =
             NoteRef { pid: self.pid, note_id: self.note_id, path: self.path, href: self.href };
         let match_id = self.match_id.as_deref().filter(|id| !id.trim().is_empty());

@@ -87,7 +87,7 @@ pub struct Item {
     relevance: f64,
     /// The first headings of the item's first level.
     toc: Vec<String>,
-    /// What an edit of this note shows to prove what it was made from.
+    /// The etag that edit_page requires for replace and delete.
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
     matches: Vec<Passage>,

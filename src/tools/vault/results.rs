@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    layout::Room,
+    layout::TextLimits,
     result_item::{Item, ResultRows},
 };
 use crate::{
@@ -65,7 +65,7 @@ pub struct Results<'a, 'b> {
     pub cx: &'a Cx<'b>,
     /// Where this page begins.
     pub offset: usize,
-    pub room: Room,
+    pub limits: TextLimits,
     /// What the caller has to know beside what the search itself reports.
     pub notes: Vec<String>,
     /// Folded names of properties that each result shows.
@@ -96,7 +96,7 @@ impl Results<'_, '_> {
             notes,
             cut: false,
         };
-        self.room.lay_out(&mut shown, items, self.offset);
+        self.limits.lay_out(&mut shown, items, self.offset);
         Ok(shown)
     }
 }

@@ -3,7 +3,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    layout::Room,
+    layout::TextLimits,
     results::{Results, SearchAnswer},
 };
 use crate::{
@@ -100,7 +100,7 @@ impl Tool for Search {
         if self.query.trim().is_empty() && self.filters.is_none() {
             return Err(Error::invalid_params("query is required"));
         }
-        Room::check(self.max_tokens)?;
+        TextLimits::check(self.max_tokens)?;
         let question = Question {
             text: self.query,
             filters: self.filters.unwrap_or_default().check()?,
@@ -116,7 +116,7 @@ impl Tool for Search {
             Some(category) if answer.results.is_empty() => unknown_category(cx, category)?,
             _ => None,
         };
-        let room = Room {
+        let limits = TextLimits {
             max_tokens: self.max_tokens,
             full: self.limit.is_some(),
             json: self.format == Some(Format::Json),
@@ -124,7 +124,7 @@ impl Tool for Search {
         let properties = properties_used(&filters, &query, sort.as_ref());
         let mut notes: Vec<String> = note.into_iter().chain(unknown).collect();
         notes.extend(cx.app.engine.unknown_properties(&properties, &filters)?);
-        Results { cx, offset: start, room, notes, properties }.format(answer)
+        Results { cx, offset: start, limits, notes, properties }.format(answer)
     }
 }
 

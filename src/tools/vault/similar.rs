@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    layout::Room,
+    layout::TextLimits,
     results::{Results, SearchAnswer},
     search::{limit, offset},
 };
@@ -65,12 +65,12 @@ impl Tool for Similar {
         options.limit = limit(self.limit, cx)?;
         options.offset = offset(self.cursor)?;
         let answer = cx.app.engine.similar(like, &options)?;
-        let room = Room {
+        let limits = TextLimits {
             max_tokens: None,
             full: self.limit.is_some(),
             json: self.format == Some(Format::Json),
         };
-        Results { cx, offset: options.offset, room, notes: Vec::new(), properties: Vec::new() }
+        Results { cx, offset: options.offset, limits, notes: Vec::new(), properties: Vec::new() }
             .format(answer)
     }
 }

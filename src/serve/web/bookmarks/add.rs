@@ -4,8 +4,8 @@ use askama::Template;
 use axum::response::Response;
 
 use super::{
+    access::BookmarkAccess,
     one::{actions, tags},
-    room::Room,
 };
 use crate::{
     app::bookmarks::{Add, Change},
@@ -29,7 +29,7 @@ struct Page {
 /// `GET /bookmarks/add?url=&title=&text=`. Nothing is saved before the form is sent.
 pub async fn show(visit: Visit) -> Response {
     visit
-        .run(|visit| match Room::to_write(visit) {
+        .run(|visit| match BookmarkAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
             Some(_) => page(visit).map(Reply::from),
         })
@@ -63,7 +63,7 @@ pub async fn save(form: Form) -> Response {
     let visit = form.visit.clone();
     visit
         .run(move |visit| {
-            let Some(room) = Room::to_write(visit) else {
+            let Some(access) = BookmarkAccess::to_write(visit) else {
                 return Ok(Reply::from(errors::forbidden(visit)));
             };
             let given = |name| form.value(name).map(|value: &str| value.replace("\r\n", "\n"));
@@ -80,7 +80,7 @@ pub async fn save(form: Form) -> Response {
                     ..Change::default()
                 },
             };
-            let (put, _) = visit.app().add_bookmark(add, Timestamp::now(), &room.actor())?;
+            let (put, _) = visit.app().add_bookmark(add, Timestamp::now(), &access.actor())?;
             Ok(Reply::see(&format!("/bookmarks/{}?saved=1", put.pid())))
         })
         .await

@@ -7,7 +7,7 @@ use axum::{
 };
 use tokio::sync::mpsc;
 
-use super::room::Room;
+use super::access::BookmarkAccess;
 use crate::{
     domain::{Error, Pid, Result, error::Doing},
     serve::web::{Visit, errors},
@@ -18,7 +18,7 @@ const PAGE: usize = 500;
 
 /// `GET /bookmarks/export.jsonl`.
 pub async fn file(visit: Visit) -> Response {
-    if Room::whole(&visit).is_none() {
+    if BookmarkAccess::whole(&visit).is_none() {
         return errors::forbidden(&visit);
     }
     // A slow client holds up the reading, not the memory.

@@ -8,8 +8,8 @@ use axum::{
 };
 
 use super::{
+    access::BookmarkAccess,
     job::{Job, State as JobState},
-    room::Room,
 };
 use crate::{
     app::rights::Right,
@@ -59,7 +59,7 @@ struct ProgressPage {
 pub async fn show(visit: Visit) -> Response {
     visit
         .run(|visit| {
-            let Some(room) = Room::to_write(visit) else {
+            let Some(access) = BookmarkAccess::to_write(visit) else {
                 return Ok(Reply::from(errors::forbidden(visit)));
             };
             let line = |job: &std::sync::Arc<Job>| JobLine {
@@ -72,7 +72,7 @@ pub async fn show(visit: Visit) -> Response {
                 shell: visit.shell(),
                 jobs: visit.site.imports.latest().iter().map(line).collect(),
                 most: megabytes(visit.app().config.limits.upload_bytes),
-                sees_all: room.sees_all(),
+                sees_all: access.sees_all(),
             };
             Html::of(&page, Audience::Caller).map(Reply::from)
         })
@@ -90,7 +90,7 @@ pub async fn start(State(site): State<Site>, request: Request) -> Response {
         return *refused;
     }
     // Whoever may not import sends nothing to the disk.
-    let Some(actor) = Room::to_write(&visit).map(|room| room.actor()) else {
+    let Some(actor) = BookmarkAccess::to_write(&visit).map(|access| access.actor()) else {
         return errors::forbidden(&visit);
     };
     let data = visit.app().config.data.clone();
@@ -123,7 +123,7 @@ pub async fn start(State(site): State<Site>, request: Request) -> Response {
 pub async fn progress(Path(id): Path<usize>, visit: Visit) -> Response {
     visit
         .run(move |visit| {
-            if Room::to_write(visit).is_none() {
+            if BookmarkAccess::to_write(visit).is_none() {
                 return Ok(Reply::from(errors::forbidden(visit)));
             }
             let page = page(visit, &*job(visit, id)?);
@@ -137,7 +137,7 @@ pub async fn stop(Path(id): Path<usize>, form: Form) -> Response {
     let visit = form.visit.clone();
     visit
         .run(move |visit| {
-            if Room::to_write(visit).is_none() {
+            if BookmarkAccess::to_write(visit).is_none() {
                 return Ok(Reply::from(errors::forbidden(visit)));
             }
             job(visit, id)?.stop();

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::{asked::Asked, room::Room, view::BookmarkView};
+use super::{access::BookmarkAccess, asked::Asked, view::BookmarkView};
 use crate::{
     domain::{
         Pid, Result, count,
@@ -45,14 +45,14 @@ struct List {
 /// `GET /bookmarks`.
 pub async fn show(visit: Visit) -> Response {
     visit
-        .run(|visit| match Room::enter(visit) {
-            Some(room) => page(visit, &room).map(Reply::from),
+        .run(|visit| match BookmarkAccess::to_read(visit) {
+            Some(access) => page(visit, &access).map(Reply::from),
             None => Ok(Reply::from(errors::forbidden(visit))),
         })
         .await
 }
 
-fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
+fn page(visit: &Visit, access: &BookmarkAccess<'_>) -> Result<Html> {
     let asked = Asked::of(visit);
     let app = visit.app();
     let answer = app.search(asked.question(PAGE)?, visit.rights())?.answer;
@@ -73,7 +73,7 @@ fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
         .start
         .checked_sub(1)
         .map(|_| Asked { start: asked.start.saturating_sub(PAGE), ..asked.clone() }.href());
-    let all_categories: Vec<String> = match room.sees_all() {
+    let all_categories: Vec<String> = match access.sees_all() {
         true => app.store.bookmarks.categories()?.into_iter().map(|(name, _)| name).collect(),
         false => Vec::new(),
     };
@@ -98,9 +98,9 @@ fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
         newer,
         older,
         other_view: Asked { grid: !asked.grid, ..asked.clone() }.href(),
-        may_write: room.may_write(),
-        sees_all: room.sees_all(),
-        deleted: visit.value("deleted").filter(|_| room.may_undo()).map(str::to_owned),
+        may_write: access.may_write(),
+        sees_all: access.sees_all(),
+        deleted: visit.value("deleted").filter(|_| access.may_undo()).map(str::to_owned),
         back: asked.href(),
         asked,
     };

@@ -1,5 +1,6 @@
 //! Bookmarks: listed, filtered, judged by hand, added from the browser, imported and exported.
 
+mod access;
 mod add;
 mod asked;
 mod export;
@@ -7,7 +8,6 @@ mod import;
 mod job;
 mod list;
 mod one;
-mod room;
 mod trends;
 mod view;
 

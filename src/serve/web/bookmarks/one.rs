@@ -4,7 +4,7 @@ use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 
 use super::{
-    room::Room,
+    access::BookmarkAccess,
     view::{BookmarkView, decided, words},
 };
 use crate::{
@@ -118,12 +118,12 @@ pub fn actions() -> Vec<(&'static str, String)> {
 /// `GET /bookmarks/{pid}`.
 pub async fn show(Path(pid): Path<i64>, visit: Visit) -> Response {
     visit
-        .run(move |visit| match Room::enter(visit) {
+        .run(move |visit| match BookmarkAccess::to_read(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => {
-                let bookmark = room.get(Pid(pid))?;
+            Some(access) => {
+                let bookmark = access.get(Pid(pid))?;
                 let draft = Draft::of(&bookmark);
-                page(&room, Pid(pid), &bookmark, draft, false).map(Reply::from)
+                page(&access, Pid(pid), &bookmark, draft, false).map(Reply::from)
             }
         })
         .await
@@ -133,23 +133,23 @@ pub async fn show(Path(pid): Path<i64>, visit: Visit) -> Response {
 pub async fn save(Path(pid): Path<i64>, form: Form) -> Response {
     let visit = form.visit.clone();
     visit
-        .run(move |visit| match Room::to_write(visit) {
+        .run(move |visit| match BookmarkAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => change(&room, Pid(pid), &form),
+            Some(access) => change(&access, Pid(pid), &form),
         })
         .await
 }
 
-fn change(room: &Room<'_>, pid: Pid, form: &Form) -> Result<Reply> {
-    let bookmark = room.get(pid)?;
+fn change(access: &BookmarkAccess<'_>, pid: Pid, form: &Form) -> Result<Reply> {
+    let bookmark = access.get(pid)?;
     let draft = Draft::read(form);
     let saved = Reply::see(&format!("/bookmarks/{pid}?saved=1"));
     let Some(change) = draft.change(&bookmark)? else { return Ok(saved) };
-    if form.value("etag").is_some_and(|seen| room.etag(pid).is_ok_and(|now| now != seen)) {
-        let html = page(room, pid, &bookmark, draft, true)?;
+    if form.value("etag").is_some_and(|seen| access.etag(pid).is_ok_and(|now| now != seen)) {
+        let html = page(access, pid, &bookmark, draft, true)?;
         return Ok(html.with_status(StatusCode::CONFLICT).into());
     }
-    room.0.app().change_bookmark(&bookmark.id, &change, &room.actor())?;
+    access.0.app().change_bookmark(&bookmark.id, &change, &access.actor())?;
     Ok(saved)
 }
 
@@ -157,12 +157,12 @@ fn change(room: &Room<'_>, pid: Pid, form: &Form) -> Result<Reply> {
 pub async fn delete(Path(pid): Path<i64>, form: Form) -> Response {
     let visit = form.visit.clone();
     visit
-        .run(move |visit| match Room::to_write(visit) {
+        .run(move |visit| match BookmarkAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => {
-                let bookmark = room.get(Pid(pid))?;
-                visit.app().remove_bookmark(&bookmark.id, &room.actor())?;
-                Ok(match room.last_change(Pid(pid))? {
+            Some(access) => {
+                let bookmark = access.get(Pid(pid))?;
+                visit.app().remove_bookmark(&bookmark.id, &access.actor())?;
+                Ok(match access.last_change(Pid(pid))? {
                     Some(change) => Reply::see(&format!("/bookmarks?deleted={change}")),
                     None => Reply::see("/bookmarks"),
                 })
@@ -172,13 +172,13 @@ pub async fn delete(Path(pid): Path<i64>, form: Form) -> Response {
 }
 
 fn page(
-    room: &Room<'_>,
+    access: &BookmarkAccess<'_>,
     pid: Pid,
     bookmark: &Bookmark,
     draft: Draft,
     is_stale: bool,
 ) -> Result<Html> {
-    let visit = room.0;
+    let visit = access.0;
     let mut categories = visit.app().category_names()?;
     if !draft.category.is_empty() && !categories.contains(&draft.category) {
         categories.push(draft.category.clone());
@@ -197,10 +197,10 @@ fn page(
             sentiment: decided(&bookmark.sentiment),
             summary: decided(&bookmark.summary),
         },
-        etag: room.etag(pid)?,
+        etag: access.etag(pid)?,
         pid,
-        may_write: room.may_write(),
-        may_undo: room.may_undo(),
+        may_write: access.may_write(),
+        may_undo: access.may_undo(),
         is_stale,
         saved: visit.value("saved").is_some(),
     };

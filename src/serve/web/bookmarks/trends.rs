@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::{room::Room, view::BookmarkView};
+use super::{access::BookmarkAccess, view::BookmarkView};
 use crate::{
     app::bookmarks::trends::{Period, Trend, trend},
     domain::{Result, Timestamp},
@@ -44,7 +44,7 @@ struct TrendsPage {
 /// `GET /trends`.
 pub async fn show(visit: Visit) -> Response {
     visit
-        .run(|visit| match Room::whole(visit) {
+        .run(|visit| match BookmarkAccess::whole(visit) {
             Some(_) => page(visit).map(Reply::from),
             None => Ok(Reply::from(errors::forbidden(visit))),
         })

@@ -2,7 +2,7 @@
 
 use axum::{extract::Path, response::Response};
 
-use super::room::Room;
+use super::access::CardAccess;
 use crate::{
     app::cards::Place,
     domain::{
@@ -60,12 +60,12 @@ impl CardAction {
 pub async fn act(Path(id): Path<String>, form: Form) -> Response {
     let visit = form.visit.clone();
     visit
-        .run(move |visit| match Room::to_write(visit) {
+        .run(move |visit| match CardAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => {
+            Some(access) => {
                 let action = CardAction::read(form.field("do"))?;
                 let back = form.back();
-                let deleted = run(&room, &id, action)?;
+                let deleted = run(&access, &id, action)?;
                 let sign = if back.contains('?') { '&' } else { '?' };
                 Ok(match deleted {
                     Some(change) => Reply::see(&format!("{back}{sign}deleted={change}")),
@@ -77,12 +77,12 @@ pub async fn act(Path(id): Path<String>, form: Form) -> Response {
 }
 
 /// Does it. A deletion returns the change that can be taken back.
-fn run(room: &Room<'_>, id: &str, action: CardAction) -> Result<Option<String>> {
-    let update = |change: CardChange| room.update(id, change).map(|_| None);
+fn run(access: &CardAccess<'_>, id: &str, action: CardAction) -> Result<Option<String>> {
+    let update = |change: CardChange| access.update(id, change).map(|_| None);
     match action {
-        CardAction::Pin => room.toggle(id, Flag::Pinned).map(|_| None),
-        CardAction::Archive => room.toggle(id, Flag::Archived).map(|_| None),
-        CardAction::Delete => Ok(room.delete(id)?.map(|change| change.to_string())),
+        CardAction::Pin => access.toggle(id, Flag::Pinned).map(|_| None),
+        CardAction::Archive => access.toggle(id, Flag::Archived).map(|_| None),
+        CardAction::Delete => Ok(access.delete(id)?.map(|change| change.to_string())),
         CardAction::Done => {
             update(CardChange { is_reminder_done: Some(true), ..CardChange::default() })
         }
@@ -90,9 +90,9 @@ fn run(room: &Room<'_>, id: &str, action: CardAction) -> Result<Option<String>> 
             update(CardChange { color: Some(color.parse()?), ..CardChange::default() })
         }
         CardAction::Tick(tick) => update(CardChange { tick: Some(tick), ..CardChange::default() }),
-        CardAction::Move(place) => room.arrange(id, &place).map(|()| None),
+        CardAction::Move(place) => access.arrange(id, &place).map(|()| None),
         CardAction::RemovePicture(n) => {
-            let mut images = room.get(id)?.images.unwrap_or_default();
+            let mut images = access.get(id)?.images.unwrap_or_default();
             if n >= images.len() {
                 return Err(Error::invalid_params(
                     "this picture is not there any more; reload the page",

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 
-use super::{room::Room, view::CardView};
+use super::{access::CardAccess, view::CardView};
 use crate::{
     app::question::Question,
     domain::{Card, Error, Filters, Kind, Result, Timestamp, card::Color},
@@ -55,33 +55,33 @@ struct Choice {
 /// `GET /cards`.
 pub async fn show(visit: Visit) -> Response {
     visit
-        .run(|visit| match Room::enter(visit) {
-            Some(room) => page(visit, &room).map(Reply::from),
+        .run(|visit| match CardAccess::to_read(visit) {
+            Some(access) => page(visit, &access).map(Reply::from),
             None => Ok(Reply::from(errors::forbidden(visit))),
         })
         .await
 }
 
-fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
+fn page(visit: &Visit, access: &CardAccess<'_>) -> Result<Html> {
     let asked = Asked::of(visit);
     let now = Timestamp::now();
     let mut notes = Vec::new();
     let found = match asked.query.is_empty() {
-        true => listed(room, &asked)?,
-        false => searched(visit, room, &asked, &mut notes)?,
+        true => listed(access, &asked)?,
+        false => searched(visit, access, &asked, &mut notes)?,
     };
     let whole = asked.query.is_empty() && asked.label.is_empty() && !asked.archived;
     let view = |card: &Card| CardView::of(card, visit.app(), visit.rights());
     let due: Vec<Card> = match whole && asked.cursor.is_none() {
         true => {
             let due = CardQuery { due: Some(now), limit: Some(PAGE), ..CardQuery::default() };
-            room.list(&due)?.cards
+            access.list(&due)?.cards
         }
         false => Vec::new(),
     };
     let is_due = |card: &Card| due.iter().any(|due| due.id == card.id);
     let rest: Vec<&Card> = found.cards.iter().filter(|card| !is_due(card)).collect();
-    let movable = asked.query.is_empty() && !asked.archived && room.may_arrange();
+    let movable = asked.query.is_empty() && !asked.archived && access.may_arrange();
     let group = |name, cards: &[&Card], movable| -> Result<Group> {
         let mut cards: Vec<CardView> =
             cards.iter().map(|card| view(card)).collect::<Result<_>>()?;
@@ -101,7 +101,7 @@ fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
         groups.push(group("", &rest, false)?);
     }
     groups.retain(|group| !group.cards.is_empty());
-    let labels = room.labels()?.into_iter().map(|name| {
+    let labels = access.labels()?.into_iter().map(|name| {
         let on = name == asked.label;
         let other = Asked { label: if on { String::new() } else { name.clone() }, ..asked.first() };
         Choice { href: other.href(), name, on }
@@ -115,9 +115,9 @@ fn page(visit: &Visit, room: &Room<'_>) -> Result<Html> {
         other: Asked { archived: !asked.archived, ..asked.first() }.href(),
         more: found.next.map(|cursor| Asked { cursor: Some(cursor), ..asked.clone() }.href()),
         colors: Color::ALL,
-        may_write: room.may_write(),
+        may_write: access.may_write(),
         back: asked.href(),
-        deleted: visit.value("deleted").filter(|_| room.may_undo()).map(str::to_owned),
+        deleted: visit.value("deleted").filter(|_| access.may_undo()).map(str::to_owned),
         label: asked.label,
         query: asked.query,
         archived: asked.archived,
@@ -181,7 +181,7 @@ impl Asked {
 }
 
 /// One page in the order of the board.
-fn listed(room: &Room<'_>, asked: &Asked) -> Result<CardPage> {
+fn listed(access: &CardAccess<'_>, asked: &Asked) -> Result<CardPage> {
     let mut found = CardPage { cards: Vec::new(), next: None };
     let mut query = CardQuery {
         archived: asked.archived,
@@ -192,7 +192,7 @@ fn listed(room: &Room<'_>, asked: &Asked) -> Result<CardPage> {
         ..CardQuery::default()
     };
     loop {
-        let page = room.list(&query)?;
+        let page = access.list(&query)?;
         found.cards.extend(page.cards.into_iter().filter(|card| asked.shows(card)));
         if page.next.is_none() || found.cards.len() >= PAGE {
             return Ok(CardPage { next: page.next, ..found });
@@ -205,7 +205,7 @@ fn listed(room: &Room<'_>, asked: &Asked) -> Result<CardPage> {
 /// it goes on until a page is full.
 fn searched(
     visit: &Visit,
-    room: &Room<'_>,
+    access: &CardAccess<'_>,
     asked: &Asked,
     notes: &mut Vec<String>,
 ) -> Result<CardPage> {
@@ -223,7 +223,8 @@ fn searched(
             notes.extend(answer.notes().iter().map(|note| errors::sentence(note)));
         }
         cards.extend(
-            room.get_many(answer.results.iter().map(|found| found.path.as_str()))?
+            access
+                .get_many(answer.results.iter().map(|found| found.path.as_str()))?
                 .into_iter()
                 .filter(|card| asked.shows(card)),
         );

@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::{extract::Path, http::StatusCode, response::Response};
 
-use super::{draft::Draft, room::Room, view::CardView};
+use super::{access::CardAccess, draft::Draft, view::CardView};
 use crate::{
     domain::{
         Code, Error, Result, Timestamp,
@@ -32,12 +32,12 @@ struct CardPage {
 /// `GET /cards/{id}`.
 pub async fn show(Path(id): Path<String>, visit: Visit) -> Response {
     visit
-        .run(move |visit| match Room::enter(visit) {
+        .run(move |visit| match CardAccess::to_read(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => {
-                let card = room.get(&id).map_err(missing)?;
+            Some(access) => {
+                let card = access.get(&id).map_err(missing)?;
                 let draft = Draft::of(&card);
-                page(visit, &room, &card, draft, false).map(Reply::from)
+                page(visit, &access, &card, draft, false).map(Reply::from)
             }
         })
         .await
@@ -47,10 +47,10 @@ pub async fn show(Path(id): Path<String>, visit: Visit) -> Response {
 pub async fn create(form: Form) -> Response {
     let visit = form.visit.clone();
     visit
-        .run(move |visit| match Room::to_write(visit) {
+        .run(move |visit| match CardAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => {
-                room.create(Draft::read(&form).new_card()?)?;
+            Some(access) => {
+                access.create(Draft::read(&form).new_card()?)?;
                 Ok(Reply::see(form.back()))
             }
         })
@@ -61,16 +61,16 @@ pub async fn create(form: Form) -> Response {
 pub async fn save(Path(id): Path<String>, form: Form) -> Response {
     let visit = form.visit.clone();
     visit
-        .run(move |visit| match Room::to_write(visit) {
+        .run(move |visit| match CardAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => change(visit, &room, &id, &form),
+            Some(access) => change(visit, &access, &id, &form),
         })
         .await
 }
 
-fn change(visit: &Visit, room: &Room<'_>, id: &str, form: &Form) -> Result<Reply> {
+fn change(visit: &Visit, access: &CardAccess<'_>, id: &str, form: &Form) -> Result<Reply> {
     let draft = Draft::read(form);
-    let card = room.get(id).map_err(missing)?;
+    let card = access.get(id).map_err(missing)?;
     let address = CardView::of(&card, visit.app(), visit.rights())?.href;
     let seen = form.value("updated").map(str::parse::<Timestamp>).transpose()?;
     let is_stale = seen.is_some() && seen != card.updated_at;
@@ -79,29 +79,29 @@ fn change(visit: &Visit, room: &Room<'_>, id: &str, form: &Form) -> Result<Reply
         return Ok(Reply::see(&format!("{address}?saved=1")));
     }
     if is_stale {
-        return conflict(visit, room, id, draft);
+        return conflict(visit, access, id, draft);
     }
     change.if_updated_at = seen;
-    match room.update(id, change) {
+    match access.update(id, change) {
         Ok(_) => Ok(Reply::see(&format!("{address}?saved=1"))),
         // Somebody was quicker by less than the time between the two lines above.
         Err(error) if error.data.as_ref().is_some_and(|data| data.get("updatedAt").is_some()) => {
-            conflict(visit, room, id, draft)
+            conflict(visit, access, id, draft)
         }
         Err(error) => Err(error),
     }
 }
 
 /// The card as it is now beside the form as it was sent.
-fn conflict(visit: &Visit, room: &Room<'_>, id: &str, draft: Draft) -> Result<Reply> {
-    let card = room.get(id).map_err(missing)?;
-    let html = page(visit, room, &card, draft, true)?;
+fn conflict(visit: &Visit, access: &CardAccess<'_>, id: &str, draft: Draft) -> Result<Reply> {
+    let card = access.get(id).map_err(missing)?;
+    let html = page(visit, access, &card, draft, true)?;
     Ok(html.with_status(StatusCode::CONFLICT).into())
 }
 
 fn page(
     visit: &Visit,
-    room: &Room<'_>,
+    access: &CardAccess<'_>,
     card: &crate::domain::Card,
     draft: Draft,
     is_stale: bool,
@@ -109,12 +109,12 @@ fn page(
     let view = CardView::of(card, visit.app(), visit.rights())?;
     let page = CardPage {
         shell: visit.shell(),
-        may_write: room.may_write() && view.may_write,
+        may_write: access.may_write() && view.may_write,
         card: view,
         draft,
         colors: Color::ALL,
         recurrences: Recurrence::ALL,
-        pid: room.pid(&card.id)?.map(|pid| pid.to_string()),
+        pid: access.pid(&card.id)?.map(|pid| pid.to_string()),
         is_stale,
         saved: visit.value("saved").is_some(),
     };

@@ -1,12 +1,12 @@
 //! Cards as a board: made, ticked, coloured, labelled, pinned, archived, arranged, deleted. Every
 //! change is a form; the script only saves the reload.
 
+mod access;
 mod act;
 mod board;
 mod draft;
 mod edit;
 mod picture;
-mod room;
 mod view;
 
 use axum::{

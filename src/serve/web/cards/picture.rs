@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{edit::missing, room::Room};
+use super::{access::CardAccess, edit::missing};
 use crate::{
     domain::{
         Error, Result,
@@ -22,10 +22,10 @@ const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 pub async fn show(Path((id, n)): Path<(String, usize)>, visit: Visit) -> Response {
     visit
         .run(move |visit| {
-            let Some(room) = Room::enter(visit) else {
+            let Some(access) = CardAccess::to_read(visit) else {
                 return Ok(Reply::from(errors::forbidden(visit)));
             };
-            let image = room.image(&id, n).map_err(missing)?;
+            let image = access.image(&id, n).map_err(missing)?;
             Ok(Reply::from(answer(image)))
         })
         .await
@@ -62,18 +62,18 @@ fn kind_of(bytes: &[u8]) -> Option<&'static str> {
 pub async fn add(Path(id): Path<String>, upload: Upload) -> Response {
     let visit = upload.visit.clone();
     visit
-        .run(move |visit| match Room::to_write(visit) {
+        .run(move |visit| match CardAccess::to_write(visit) {
             None => Ok(Reply::from(errors::forbidden(visit))),
-            Some(room) => {
-                attach(&room, &id, &upload)?;
+            Some(access) => {
+                attach(&access, &id, &upload)?;
                 Ok(Reply::see(&format!("/cards/{}?saved=1", encode(&id))))
             }
         })
         .await
 }
 
-fn attach(room: &Room<'_>, id: &str, upload: &Upload) -> Result<()> {
-    let mut images = room.get(id).map_err(missing)?.images.unwrap_or_default();
+fn attach(access: &CardAccess<'_>, id: &str, upload: &Upload) -> Result<()> {
+    let mut images = access.get(id).map_err(missing)?.images.unwrap_or_default();
     let files = upload.files.iter().filter(|file| !file.bytes.is_empty());
     let before = images.len();
     for file in files {
@@ -89,7 +89,7 @@ fn attach(room: &Room<'_>, id: &str, upload: &Upload) -> Result<()> {
         return Err(Error::invalid_params("no picture was chosen; choose a file first"));
     }
     let images = Some(Some(images));
-    room.update(id, CardChange { images, ..CardChange::default() }).map(drop)
+    access.update(id, CardChange { images, ..CardChange::default() }).map(drop)
 }
 
 #[cfg(test)]

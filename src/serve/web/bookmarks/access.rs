@@ -8,25 +8,25 @@ use crate::{
 };
 
 /// The bookmarks as the caller of one request sees them.
-pub struct Room<'a>(pub &'a Visit);
+pub struct BookmarkAccess<'a>(pub &'a Visit);
 
-impl<'a> Room<'a> {
-    /// The room, unless it is closed to the caller.
-    pub fn enter(visit: &'a Visit) -> Option<Self> {
+impl<'a> BookmarkAccess<'a> {
+    /// Access to the bookmarks, unless the caller may not see any.
+    pub fn to_read(visit: &'a Visit) -> Option<Self> {
         let rights = visit.rights();
         let is_open =
             rights.may(Right::Use(Toolset::Bookmarks)) && rights.may(Right::Read(Kind::Bookmark));
         is_open.then_some(Self(visit))
     }
 
-    /// The room, for whoever sees every bookmark: counts are about all of them.
+    /// Access for callers who see every bookmark: counts are about all of them.
     pub fn whole(visit: &'a Visit) -> Option<Self> {
-        Self::enter(visit).filter(Self::sees_all)
+        Self::to_read(visit).filter(Self::sees_all)
     }
 
-    /// The room, for a change.
+    /// Access for a change.
     pub fn to_write(visit: &'a Visit) -> Option<Self> {
-        Self::enter(visit).filter(Self::may_write)
+        Self::to_read(visit).filter(Self::may_write)
     }
 
     /// Whether the caller sees every bookmark.

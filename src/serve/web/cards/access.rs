@@ -14,19 +14,19 @@ use crate::{
 };
 
 /// The cards as the caller of one request sees them.
-pub struct Room<'a>(&'a Visit);
+pub struct CardAccess<'a>(&'a Visit);
 
-impl<'a> Room<'a> {
-    /// The room, unless it is closed to the caller.
-    pub fn enter(visit: &'a Visit) -> Option<Self> {
+impl<'a> CardAccess<'a> {
+    /// Access to the cards, unless the caller may not see any.
+    pub fn to_read(visit: &'a Visit) -> Option<Self> {
         let rights = visit.rights();
         let is_open = rights.may(Right::Use(Toolset::Cards)) && rights.may(Right::Read(Kind::Card));
         is_open.then_some(Self(visit))
     }
 
-    /// The room, for a change.
+    /// Access for a change.
     pub fn to_write(visit: &'a Visit) -> Option<Self> {
-        Self::enter(visit).filter(Self::may_write)
+        Self::to_read(visit).filter(Self::may_write)
     }
 
     /// Whether the caller may change cards.
