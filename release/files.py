@@ -87,8 +87,14 @@ def files_and_folders(contents, prefix=""):
 
 
 def pack(data):
-    """gzip without a name or a time."""
-    return gzip.compress(data, 0 if QUICK else 9, mtime=0)
+    """gzip without a name, a time or a system."""
+    buffer = io.BytesIO()
+    level = 0 if QUICK else 9
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=level, fileobj=buffer, mtime=0) as file:
+        file.write(data)
+    # The tenth byte is the system, 255 an unknown one. Versions of Python differ in what they write.
+    buffer.getbuffer()[9] = 255
+    return buffer.getvalue()
 
 
 def squeeze(data):

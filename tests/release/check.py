@@ -90,6 +90,9 @@ def sums_name_every_file(folder):
 @check
 def archives_hold_nothing_of_this_machine(folder):
     for file in files("*.tar.gz"):
+        with file.open("rb") as data:
+            head = data.read(10)
+        assert head[3:8] == bytes(5) and head[9] == 255, f"{file.name} has a name, a time or a system"
         with tarfile.open(file) as archive:
             members = archive.getmembers()
         assert len({member.mtime for member in members}) == 1, "times differ"
