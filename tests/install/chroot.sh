@@ -4,8 +4,8 @@
 #
 #   tests/install/chroot.sh RELEASE [BASE]
 #
-# RELEASE is a folder with a tarball for this machine and SHA256SUMS, as release/build makes it. BASE
-# keeps the bare system (debootstrap, minbase) for the next run. Needs root, or user namespaces.
+# RELEASE is a folder with a tarball for this machine, install.sh and SHA256SUMS, as release/build makes
+# it. BASE keeps the bare system (debootstrap, minbase) for the next run. Needs root, or user namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 release=$(realpath "${1:?"call tests/install/chroot.sh RELEASE [BASE]"}")
@@ -23,8 +23,9 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cp -a "$base/." "$root/"
 mkdir -p "$root/release" "$root/home/ann/notes"
-cp "$release"/*.tar.gz "$release/SHA256SUMS" "$root/release/"
-cp install.sh "$root/release/"
+cp "$release"/*.tar.gz "$release/SHA256SUMS" "$release/install.sh" "$root/release/"
+# As it is downloaded.
+chmod 644 "$root/release/install.sh"
 printf '# Roses\n\nPrune roses after the last late frost.\n' >"$root/home/ann/notes/Roses.md"
 chown -R 1000:1000 "$root/home/ann"
 
@@ -48,7 +49,7 @@ check() { # NAME COMMAND EXPECTED
 
 check "no compiler and no Rust" 'command -v cargo rustc cc || echo none' none
 begun=$(date +%s%N)
-check install '/release/install.sh --from /release' 'notewell init'
+check install 'sh /release/install.sh --from /release' 'notewell init'
 check init 'notewell init --yes --vault ~/notes' Roses
 check search 'notewell search late frost' Roses
 took=$((($(date +%s%N) - begun) / 1000000))
@@ -65,8 +66,8 @@ check "pages and completions" 'ls .local/share/man/man1/notewell-search.1 .local
 for tarball in "$root"/release/*.tar.gz; do
     printf x >>"$tarball"
 done
-check "a changed tarball" '/release/install.sh --from /release; notewell --version' 'Nothing was installed'
+check "a changed tarball" 'sh /release/install.sh --from /release; notewell --version' 'Nothing was installed'
 check "the program of before" 'notewell --version' 'notewell '
-check uninstall '/release/install.sh --uninstall; ls .local/bin/notewell 2>&1' 'No such file'
+check uninstall 'sh /release/install.sh --uninstall; ls .local/bin/notewell 2>&1' 'No such file'
 check "data stays" 'ls .local/share/notewell/notewell.db' notewell.db
 exit "$failed"
