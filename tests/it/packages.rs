@@ -81,32 +81,54 @@ fn a_tag_without_its_parts_is_refused() {
     let copy = tempfile::tempdir().unwrap();
     let at = |name: &str| copy.path().join(name);
     fs::create_dir(at("release")).unwrap();
-    for name in ["Cargo.toml", "release/settings", "release/tag"] {
+    for name in ["release/settings", "release/tag"] {
         fs::copy(root.join(name), at(name)).unwrap();
     }
+    // The address in the copy, whatever it is in our files.
+    let set_address = |name: &str, address: &str| {
+        let text = fs::read_to_string(root.join(name)).unwrap();
+        let ours = env!("CARGO_PKG_REPOSITORY");
+        assert!(text.contains(ours), "{name} does not name `{ours}`");
+        put(&at(name), text.replace(ours, address));
+    };
+    set_address("Cargo.toml", "https://code.example.org/mira/notewell");
+    set_address("install.sh", "https://code.example.org/mira/notewell");
     let version = env!("CARGO_PKG_VERSION");
-    let refused = |tag: &str, address: &str| {
+    let refused = |tag: &str, address: Option<&str>| {
         let mut command = Command::new("bash");
-        command.arg(at("release/tag")).arg(tag).env("NOTEWELL_REPOSITORY", address);
+        command.arg(at("release/tag")).arg(tag).env_remove("NOTEWELL_REPOSITORY");
+        if let Some(address) = address {
+            command.env("NOTEWELL_REPOSITORY", address);
+        }
         let output = command.output().unwrap();
         (!output.status.success()).then(|| String::from_utf8(output.stderr).unwrap())
     };
     let tag = format!("v{version}");
-    let address = env!("CARGO_PKG_REPOSITORY");
     put(&at("CHANGELOG.md"), format!("## {version} (unreleased)\n"));
     for (tag, why) in [("v9.9.9", "Cargo.toml has version"), (&tag, "the top section")] {
-        let error = refused(tag, address).unwrap();
+        let error = refused(tag, None).unwrap();
         assert!(error.contains(why), "{error}");
     }
     put(&at("CHANGELOG.md"), format!("## 9.9.9 (unreleased)\n\n## {version} (2026-11-18)\n"));
-    assert!(refused(&tag, address).unwrap().contains("the top section"));
+    assert!(refused(&tag, None).unwrap().contains("the top section"));
     put(&at("CHANGELOG.md"), format!("## {version} (2026-11-18)\n"));
-    let error = refused(&tag, address).unwrap();
+    let error = refused(&tag, None).unwrap();
     assert!(error.contains("make-data-fixture"), "{error}");
     fs::create_dir_all(at("tests/fixtures/data").join(&tag)).unwrap();
-    let error = refused(&tag, "https://github.com/mira/notewell").unwrap();
-    assert!(error.contains("https://github.com/mira/notewell"), "{error}");
-    assert_eq!(refused(&tag, address), None);
+
+    let address = "https://github.com/mira/notewell";
+    let error = refused(&tag, None).unwrap();
+    assert!(error.contains("is a placeholder"), "{error}");
+    let error = refused(&tag, Some(address)).unwrap();
+    assert!(error.contains(&format!("this is `{address}`")), "{error}");
+    set_address("Cargo.toml", address);
+    let error = refused(&tag, Some(address)).unwrap();
+    assert!(error.contains("install.sh downloads from another address"), "{error}");
+    set_address("install.sh", address);
+    let error = refused(&tag, Some("https://github.com/someone/notewell")).unwrap();
+    assert!(error.contains("this is `https://github.com/someone/notewell`"), "{error}");
+    assert_eq!(refused(&tag, Some(address)), None);
+    assert_eq!(refused(&tag, None), None);
 }
 
 /// `cargo binstall`, the formula and install.sh look for the same file.
