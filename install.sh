@@ -1,15 +1,6 @@
 #!/bin/sh
-# Installs Notewell for this account, or removes it again. Needs no root.
-#
-#   ./install.sh                      the newest release, into ~/.local
-#   ./install.sh --from DIR           out of a folder with the files of a release
-#   ./install.sh --version 0.1.0      another release than the newest
-#   ./install.sh --prefix DIR         into DIR/bin and DIR/share instead of ~/.local
-#   ./install.sh --uninstall          removes what was installed; notes, data and config stay
-#
-# The file is compared with its SHA-256 sum before anything is unpacked. What is installed is
-# complete or not there: on an error the program of before stays. NOTEWELL_REPOSITORY names another
-# place for releases. Runs with dash, busybox, bash and zsh; downloads with curl or wget.
+# Installs Notewell for this account, or removes it again. `sh install.sh --help` has the options.
+# Runs with dash, busybox, bash and zsh; downloads with curl or wget.
 set -eu
 # zsh would stop at a pattern that no file fits.
 [ -z "${ZSH_VERSION:-}" ] || emulate sh
@@ -29,8 +20,21 @@ fail() {
     exit 1
 }
 
+# Not read from the file of the script, which is a pipe in `curl … | sh`.
 usage() {
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+    cat <<'USAGE'
+Installs Notewell for this account, or removes it again. Needs no root.
+
+  sh install.sh                      the newest release, into ~/.local
+  sh install.sh --from DIR           out of a folder with the files of a release
+  sh install.sh --version 0.2.0      another release than the newest
+  sh install.sh --prefix DIR         into DIR/bin and DIR/share instead of ~/.local
+  sh install.sh --uninstall          removes what was installed; notes, data and config stay
+
+The file is compared with its SHA-256 sum before anything is unpacked. What is installed is
+complete or not there: on an error the program of before stays. NOTEWELL_REPOSITORY names another
+place for releases.
+USAGE
 }
 
 while [ $# -gt 0 ]; do
@@ -51,7 +55,7 @@ while [ $# -gt 0 ]; do
         usage
         exit
         ;;
-    *) fail "there is no option \`$1\`; \`install.sh --help\` lists them" ;;
+    *) fail "there is no option \`$1\`; \`sh install.sh --help\` lists them" ;;
     esac
     shift
 done
@@ -161,10 +165,10 @@ else
             [ "$protocols" != '=https' ] || ! grep -qi '^ *location: *http:' "$work/headers"
         }
     else
-        fail "neither \`curl\` nor \`wget\` is here; download the files yourself and run \`install.sh --from DIR\`"
+        fail "neither \`curl\` nor \`wget\` is here; download the files yourself and run \`sh install.sh --from DIR\`"
     fi
     get() { # NAME FILE
-        fetch "$base/$1" "$2" || fail "could not download \`$base/$1\`; check the address and the connection, or run \`install.sh --from DIR\`"
+        fetch "$base/$1" "$2" || fail "could not download \`$base/$1\`; check the address and the connection, or run \`sh install.sh --from DIR\`"
     }
 fi
 

@@ -286,6 +286,15 @@ fn what_is_missing_or_foreign_is_named() {
     assert!(code == 0 && !prefix.join("bin/notewell").exists(), "{out}");
 }
 
+/// As in `curl … | sh -s -- --help`, where there is no file of the script.
+#[test]
+fn help_of_a_script_in_a_pipe_is_printed() {
+    let mut command = Command::new("sh");
+    command.args(["-s", "--", "--help"]).stdin(std::fs::File::open(SCRIPT).unwrap());
+    let (code, out) = printed(&command.output().unwrap());
+    assert!(code == 0 && out.contains("sh install.sh --uninstall"), "{out}");
+}
+
 #[test]
 fn a_program_that_a_service_runs_is_not_removed() {
     let person = Person::new();
