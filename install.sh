@@ -86,17 +86,41 @@ remove_listed() {
     done <"$1"
 }
 
-if [ -n "$uninstall" ]; then
-    [ -f "$list" ] || fail "nothing to remove: there is no \`$list\`; if Notewell was installed elsewhere, name that place with \`--prefix DIR\`"
-    unit=${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/notewell.service
-    agent=${HOME:-}/Library/LaunchAgents/org.notewell.serve.plist
-    # A unit names the program without symbolic links.
-    real=$(cd "$prefix/bin" 2>/dev/null && pwd -P)/notewell
-    for file in "$unit" "$agent"; do
-        if [ -f "$file" ] && { grep -qF "$program" "$file" || grep -qF "$real" "$file"; }; then
-            fail "the service in \`$file\` runs this program; run \`$program service uninstall\` first"
+# A folder without symbolic links, or as it is written where it is gone.
+physical() {
+    (cd "$1" 2>/dev/null && pwd -P) || printf '%s\n' "$1"
+}
+
+# The file of the service that runs this program, if there is one.
+service_file() {
+    real=$(physical "$prefix/bin")
+    # How the unit of the tarball names ~/.local/bin.
+    home=$real
+    [ "$real" != "$(physical "${HOME:-}/.local/bin")" ] || home=%h/.local/bin
+    for file in "${XDG_CONFIG_HOME:-${HOME:-}/.config}/systemd/user/notewell.service" \
+        "${HOME:-}/Library/LaunchAgents/org.notewell.serve.plist"; do
+        if [ -f "$file" ] && grep -qF -e "$program" -e "$real/notewell" -e "$home/notewell" "$file"; then
+            printf '%s\n' "$file"
+            return
         fi
     done
+}
+
+if [ -n "$uninstall" ]; then
+    [ -f "$list" ] || fail "nothing to remove: there is no \`$list\`; if Notewell was installed elsewhere, name that place with \`--prefix DIR\`"
+    unit=$(service_file)
+    if [ -n "$unit" ]; then
+        if [ -x "$program" ] && grep -qF 'Written by `notewell service install`' "$unit"; then
+            stop="run \`$program service uninstall\` first"
+        else
+            # The program removes no unit that it did not write.
+            case $unit in
+            *.plist) stop="run \`launchctl bootout gui/$(id -u)/org.notewell.serve\` and remove that file first" ;;
+            *) stop="run \`systemctl --user disable --now notewell\` and remove that file first" ;;
+            esac
+        fi
+        fail "the service in \`$unit\` runs this program; $stop"
+    fi
     remove_listed "$list"
     rm -f "$list"
     rmdir "$prefix/lib/notewell" "$prefix/share/doc/notewell" 2>/dev/null || :
@@ -275,11 +299,15 @@ case :${PATH:-}: in
     ;;
 esac
 if [ -n "$before" ]; then
-    say "What runs goes on with the program of before: restart the clients that use it, and the service with:"
-    case $system in
-    Darwin) say "  launchctl kickstart -k gui/$(id -u)/org.notewell.serve" ;;
-    *) say "  systemctl --user restart notewell" ;;
-    esac
+    say "What runs goes on with the program of before: restart the clients and servers that use it."
+    unit=$(service_file)
+    if [ -n "$unit" ]; then
+        say "Restart the service with:"
+        case $unit in
+        *.plist) say "  launchctl kickstart -k gui/$(id -u)/org.notewell.serve" ;;
+        *) say "  systemctl --user restart notewell" ;;
+        esac
+    fi
     say "Next:"
     say "  $command self check"
 else

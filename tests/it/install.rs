@@ -207,6 +207,8 @@ fn an_update_replaces_the_program_and_takes_away_what_is_no_longer_in_it() {
     // What is replaced is named, and what runs has to be started again.
     assert!(out.contains("in place of notewell 0.1.0"), "{out}");
     assert!(out.contains("restart") && out.trim().ends_with("notewell self check"), "{out}");
+    // There is no service here.
+    assert!(!out.contains("systemctl") && !out.contains("launchctl"), "{out}");
     let files = person.files();
     assert!(!files.iter().any(|file| file.contains("notewell-old")), "{files:?}");
     assert!(files.contains(&".local/share/man/man1/notewell.1".to_owned()), "{files:?}");
@@ -300,19 +302,58 @@ fn a_program_that_a_service_runs_is_not_removed() {
     let person = Person::new();
     person.pack_small("0.1.0", &["notewell.1"]);
     assert_eq!(person.install().0, 0);
-    let home = person.home();
+    // A unit names the program without symbolic links.
+    let home = person.home().canonicalize().unwrap();
     let unit = home.join(".config/systemd/user/notewell.service");
     std::fs::create_dir_all(unit.parent().unwrap()).unwrap();
-    put(&unit, format!("ExecStart={}/.local/bin/notewell serve\n", home.display()));
+    let start = format!("ExecStart={}/.local/bin/notewell serve\n", home.display());
+    put(&unit, format!("# Written by `notewell service install`, which replaces it.\n{start}"));
     std::os::unix::fs::symlink(home.join(".local"), home.join("linked")).unwrap();
-    for prefix in [".local", ".local/", "linked"] {
+    let uninstall = |prefix: &str| {
         let prefix = format!("{}/{prefix}", home.display());
-        let (code, out) = person.run(&["sh"], &["--uninstall", "--prefix", &prefix]);
-        assert!(code == 1 && out.contains("service uninstall"), "{prefix}: {out}");
+        person.run(&["sh"], &["--uninstall", "--prefix", &prefix])
+    };
+    for prefix in [".local", ".local/", "linked"] {
+        let (code, out) = uninstall(prefix);
+        assert!(code == 1 && out.contains("/bin/notewell service uninstall`"), "{prefix}: {out}");
         assert!(home.join(".local/bin/notewell").is_file(), "{prefix}");
     }
+    // Units that `notewell service uninstall` leaves alone: somebody's own, and that of the tarball.
+    let tarball = concat!(env!("CARGO_MANIFEST_DIR"), "/release/units/notewell.service");
+    let tarball = std::fs::read_to_string(tarball).unwrap();
+    for text in [&start, &tarball] {
+        put(&unit, text);
+        for prefix in [".local", "linked"] {
+            let (code, out) = uninstall(prefix);
+            assert!(code == 1 && out.contains("systemctl --user disable"), "{prefix}: {out}");
+            assert!(home.join(".local/bin/notewell").is_file(), "{prefix}");
+        }
+    }
+    // An update says how to restart it.
+    let (code, out) = person.install();
+    assert!(code == 0 && out.contains("systemctl --user restart notewell"), "{out}");
+    // It runs another program than that of another folder.
+    let elsewhere = home.join("elsewhere");
+    let release = person.release();
+    let (code, out) = person.run(
+        &["sh"],
+        &["--from", release.to_str().unwrap(), "--prefix", elsewhere.to_str().unwrap()],
+    );
+    assert_eq!(code, 0, "{out}");
+    let (code, out) = uninstall("elsewhere");
+    assert!(code == 0 && !elsewhere.join("bin/notewell").exists(), "{out}");
     std::fs::remove_file(unit).unwrap();
-    let prefix = format!("{}/.local//", home.display());
-    let (code, out) = person.run(&["sh"], &["--uninstall", "--prefix", &prefix]);
+    let (code, out) = uninstall(".local//");
     assert!(code == 0 && !home.join(".local/bin/notewell").exists(), "{out}");
+}
+
+#[test]
+fn what_is_left_of_an_installation_is_removed() {
+    let person = Person::new();
+    person.pack_small("0.1.0", &["notewell.1"]);
+    assert_eq!(person.install().0, 0);
+    std::fs::remove_dir_all(person.home().join(".local/bin")).unwrap();
+    let (code, out) = person.run(&["sh"], &["--uninstall"]);
+    assert!(code == 0 && out.contains("Removed Notewell"), "{out}");
+    assert_eq!(person.files(), Vec::<String>::new());
 }
