@@ -57,9 +57,10 @@ def indented(text):
 
 
 def maintainer():
-    """An address is wanted; nobody reads mail yet."""
-    host = setting("REPOSITORY").removeprefix("https://").split("/")[0]
-    return f"Notewell <notewell@{host}>"
+    """An address is wanted; nobody reads mail yet. On GitHub the domain is not ours, so it is the owner's."""
+    host, owner = setting("REPOSITORY").removeprefix("https://").split("/")[:2]
+    address = f"{owner}@users.noreply.github.com" if host == "github.com" else f"notewell@{host}"
+    return f"Notewell <{address}>"
 
 
 def changelog():
