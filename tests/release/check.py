@@ -225,7 +225,7 @@ def image_is_whole_and_serves(folder):
 
     top = json.loads((folder / "index.json").read_text())
     version = json.loads((RELEASE / "server.json").read_text())["version"]
-    # The name that docs/release.md runs.
+    # The name that docs/install.md runs.
     name = top["manifests"][0]["annotations"]["io.containerd.image.name"]
     assert name == f"localhost/notewell:{version}", name
     index = json.loads(blob(top["manifests"][0]).read_text())
