@@ -2,6 +2,8 @@
 # Installs Notewell for this account, or removes it again. `sh install.sh --help` has the options.
 # Runs with dash, busybox, bash and zsh; downloads with curl or wget.
 set -eu
+# The shell reads to the last brace before it runs anything: a download that was cut off does nothing.
+{
 # zsh would stop at a pattern that no file fits.
 [ -z "${ZSH_VERSION:-}" ] || emulate sh
 
@@ -314,3 +316,5 @@ else
     say "Next:"
     say "  $command init"
 fi
+exit
+}

@@ -298,6 +298,23 @@ fn help_of_a_script_in_a_pipe_is_printed() {
 }
 
 #[test]
+fn a_script_that_was_cut_off_does_nothing() {
+    let person = Person::new();
+    person.pack_small("0.2.0", &[]);
+    let script = std::fs::read(SCRIPT).unwrap();
+    // The last one lacks the closing brace alone.
+    for length in [script.len() / 4, script.len() / 2, script.len() - 2] {
+        let cut = person.0.path().join("cut.sh");
+        put(&cut, &script[..length]);
+        let mut command = Command::new("sh");
+        command.arg(&cut).arg("--from").arg(person.release()).env("HOME", person.home());
+        let (status, printed) = printed(&command.output().unwrap());
+        assert_ne!(status, 0, "{printed}");
+        assert_eq!(person.files(), [] as [&str; 0], "{printed}");
+    }
+}
+
+#[test]
 fn a_program_that_a_service_runs_is_not_removed() {
     let person = Person::new();
     person.pack_small("0.1.0", &["notewell.1"]);
