@@ -103,22 +103,6 @@ pub fn expand_home(path: &Path) -> PathBuf {
     }
 }
 
-/// The variables that decide which library is used, for a client that starts with an environment
-/// of its own. The paths are absolute.
-pub fn library_environment() -> Vec<(&'static str, PathBuf)> {
-    ["NOTEWELL_CONFIG", "NOTEWELL_DATA", "NOTEWELL_VAULT"]
-        .into_iter()
-        .filter_map(|name| Some((name, env_path(name)?)))
-        .map(|(name, path)| (name, std::path::absolute(&path).unwrap_or(path)))
-        .collect()
-}
-
-/// Whether the environment says where the library lives. It may hold a password, so it is not written
-/// into files: what starts with an environment of its own does not see it.
-pub fn store_is_from_environment() -> bool {
-    env_text("NOTEWELL_STORE_URL").is_some()
-}
-
 /// Whether a terminal gets colour: `NO_COLOR` and `TERM=dumb` turn it off.
 pub fn wants_colour() -> bool {
     env_text("NO_COLOR").is_none() && env_text("TERM").is_none_or(|term| term != "dumb")

@@ -1,6 +1,7 @@
 //! Settings: the file, then the environment, then flags.
 
 mod environment;
+mod handed_on;
 mod hosted;
 mod listen;
 mod market;
@@ -11,10 +12,11 @@ mod store;
 mod web;
 
 pub use environment::{
-    default_file, editor, embed_key, expand_home, has_display, home, library_environment, llm_key,
-    named_file, push_token, remote_token, search_path, settings_folder, store_is_from_environment,
-    stripe_key, stripe_webhook_secret, wants_colour,
+    default_file, editor, embed_key, expand_home, has_display, home, llm_key, named_file,
+    push_token, remote_token, search_path, settings_folder, stripe_key, stripe_webhook_secret,
+    wants_colour,
 };
+pub use handed_on::{Unseen, library_environment, store_is_from_environment, unseen_settings};
 pub use hosted::Hosted;
 pub use listen::listen_address;
 pub use market::{Market, Stripe, X402};

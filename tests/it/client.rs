@@ -114,6 +114,34 @@ fn the_library_in_the_environment_is_carried_and_the_user_s_variables_stay() {
 }
 
 #[test]
+fn the_cards_and_prompts_of_the_environment_are_carried_and_other_settings_named() {
+    let home = Home::new();
+    let file = home.dir.path().join("mcp.json");
+    let mut command = crate::support::notewell();
+    command.args(["client", "cursor", "--write", "--file"]).arg(&file);
+    command.current_dir(home.dir.path()).env("HOME", home.dir.path());
+    command.env("NOTEWELL_CARDS_DATABASE", "~/memento.db");
+    command.env("NOTEWELL_PROMPTS_DIRECTORY", home.dir.path().join("hexai"));
+    command.env("NOTEWELL_LLM_MODEL", "some-model").env("NOTEWELL_LLM_KEY", "sk-hidden");
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    let variables = settings(&file)["mcpServers"]["notewell"]["env"].clone();
+    for (name, path) in
+        [("NOTEWELL_CARDS_DATABASE", "memento.db"), ("NOTEWELL_PROMPTS_DIRECTORY", "hexai")]
+    {
+        assert_eq!(variables[name], home.dir.path().join(path).to_str().unwrap());
+    }
+    assert!(variables.get("NOTEWELL_LLM_MODEL").is_none(), "{variables}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("does not see NOTEWELL_LLM_MODEL") && said.contains("[llm] model"),
+        "{said}"
+    );
+    assert!(said.contains("NOTEWELL_LLM_KEY") && said.contains("[llm] key_file"), "{said}");
+    assert!(!said.contains("sk-hidden"), "{said}");
+}
+
+#[test]
 fn a_vault_that_is_not_there_is_refused() {
     let home = Home::new();
     let (ok, out, err) = home.run(&["client", "cursor", "--vault", "/nowhere/at/all"]);

@@ -155,3 +155,48 @@ fn a_store_of_the_environment_is_no_service() {
     assert!(err.contains("unset the variable"), "{err}");
     assert!(!account.path().join(unit_file()).exists());
 }
+
+/// What decides about data goes into the unit; what the unit cannot see is named.
+#[test]
+fn settings_of_the_environment_are_carried_or_named() {
+    if only_sqlite(WHY) {
+        return;
+    }
+    let account = Account::new();
+    let print = |listen: &[&str]| {
+        let mut command = notewell();
+        command.args(["service", "install", "--print", "--for", "systemd"]).args(listen);
+        command.env("HOME", account.path()).env_remove("XDG_CONFIG_HOME");
+        command.current_dir(account.path()).env("NOTEWELL_CARDS_DATABASE", "memento.db");
+        command.env("NOTEWELL_PROMPTS_DIRECTORY", "~/hexai").env("NOTEWELL_LISTEN", "8801");
+        command.env("NOTEWELL_PUBLIC_URL", "https://notes.example.org");
+        command.env("NOTEWELL_STRIPE_KEY", "sk-hidden");
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let (unit, said) = print(&[]);
+    // The working directory has no links in its path.
+    let here = account.path().canonicalize().unwrap();
+    for line in [
+        format!("Environment=NOTEWELL_CARDS_DATABASE={}", here.join("memento.db").display()),
+        format!(
+            "Environment=NOTEWELL_PROMPTS_DIRECTORY={}",
+            account.path().join("hexai").display()
+        ),
+    ] {
+        assert!(unit.lines().any(|found| found == line), "{line} is not in {unit}");
+    }
+    for (name, key) in [
+        ("NOTEWELL_LISTEN", "`[server] listen`"),
+        ("NOTEWELL_PUBLIC_URL", "`[server] public_url`"),
+        ("NOTEWELL_STRIPE_KEY", "`[market.stripe] key_file`"),
+    ] {
+        let line = said.lines().find(|line| line.contains(name)).unwrap();
+        assert!(line.starts_with("The service does not see ") && line.contains(key), "{line}");
+        assert!(!unit.contains(name), "{unit}");
+    }
+    assert!(!said.contains("sk-hidden") && !unit.contains("sk-hidden"), "{said}{unit}");
+    let (unit, said) = print(&["--listen", "8802"]);
+    assert!(unit.contains("127.0.0.1:8802") && !said.contains("NOTEWELL_LISTEN"), "{said}");
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::Common;
+use super::{Common, out};
 use crate::{
     config,
     domain::{Error, Result, error::Doing},
@@ -56,5 +56,21 @@ impl Launch {
         }
         let command = program.to_string_lossy().into_owned();
         Ok(Self { command, arguments, environment })
+    }
+
+    /// Names the settings of this environment that `who` does not see. Their values may be secrets.
+    pub fn note_unseen(&self, who: &str) {
+        for unseen in config::unseen_settings() {
+            let key = unseen.key;
+            // The flag says it instead.
+            if unseen.name == "NOTEWELL_LISTEN" && self.arguments.iter().any(|a| a == "--listen") {
+                continue;
+            }
+            let instead = match unseen.is_secret() {
+                true => format!("name a file that only you can read as `{key}` of the config"),
+                false => format!("put it into the config as `{key}`"),
+            };
+            out::note(format_args!("The {who} does not see {}: {instead}.", unseen.name));
+        }
     }
 }

@@ -56,12 +56,14 @@ impl Client {
             report(&place, &edited, "is not set up in", "was not set up in");
             return Ok(());
         }
-        let server = self.name.entry(&Launch::new("mcp", common)?);
+        let launch = Launch::new("mcp", common)?;
+        let server = self.name.entry(&launch);
         if config::store_is_from_environment() {
             out::note(
                 "The client does not see NOTEWELL_STORE_URL, and would start another library: put the address into `[store] url` of the config, and unset the variable.",
             );
         }
+        launch.note_unseen("client");
         if self.write {
             let edited = file::set(file, *format, keys, &server)?;
             report(&place, &edited, "is set up in", "was set up already in");

@@ -18,7 +18,8 @@ use crate::{
 
 #[derive(Args)]
 #[command(after_help = "\
---config, --data, --vault and the variables of the same names go into the unit. To change more, use
+--config, --data, --vault and the variables of the same names go into the unit, and so do
+NOTEWELL_CARDS_DATABASE and NOTEWELL_PROMPTS_DIRECTORY. To change more, use
 `systemctl --user edit notewell`: an installation replaces the unit and keeps such additions.
 
 Examples:
@@ -58,6 +59,7 @@ impl Install {
             Kind::Systemd => systemd::unit(&launch, seconds)?,
             Kind::Launchd => launchd::plist(&launch, &config.data, seconds),
         };
+        launch.note_unseen("service");
         if self.print {
             out::say(unit.trim_end());
             return Ok(());
