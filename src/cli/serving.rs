@@ -1,5 +1,5 @@
-//! The address of the running server, in the data directory, so that `open` finds it whatever its
-//! port.
+//! The address of the running server and its process, in the data directory, so that `open` finds it
+//! whatever its port, and `service` does not take another one on the same library for its own.
 
 use std::{
     net::SocketAddr,
@@ -19,7 +19,8 @@ pub struct Serving {
 impl Serving {
     /// Writes the address down. A server without the file serves as well.
     pub fn announce(data: &Path, address: SocketAddr) -> Self {
-        let serving = Self { file: data.join(FILE), text: address.to_string() };
+        let text = format!("{address}\n{}\n", std::process::id());
+        let serving = Self { file: data.join(FILE), text };
         vault::remove_abandoned(data);
         if let Err(error) = vault::write::replace(&serving.file, serving.text.as_bytes()) {
             tracing::warn!(%error, "`notewell open` will not find this server by itself");
@@ -39,7 +40,21 @@ impl Drop for Serving {
 
 /// The address that was written down last. Whether a server still answers there is not known.
 pub fn address(data: &Path) -> Option<SocketAddr> {
-    std::fs::read_to_string(data.join(FILE)).ok()?.trim().parse().ok()
+    Some(read(data)?.0)
+}
+
+/// The address that was written down last, where this process did it.
+pub fn address_of(data: &Path, process: u32) -> Option<SocketAddr> {
+    let (address, by) = read(data)?;
+    (by == Some(process)).then_some(address)
+}
+
+/// The address, and the process of the server.
+fn read(data: &Path) -> Option<(SocketAddr, Option<u32>)> {
+    let text = std::fs::read_to_string(data.join(FILE)).ok()?;
+    let mut lines = text.lines();
+    let address = lines.next()?.parse().ok()?;
+    Some((address, lines.next().and_then(|line| line.parse().ok())))
 }
 
 #[cfg(test)]
@@ -58,5 +73,14 @@ mod tests {
         assert_eq!(address(folder.path()), Some(second));
         drop(later);
         assert_eq!(address(folder.path()), None);
+    }
+
+    #[test]
+    fn an_address_is_that_of_the_process_that_wrote_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let here: SocketAddr = "127.0.0.1:1".parse().unwrap();
+        let _serving = Serving::announce(folder.path(), here);
+        assert_eq!(address_of(folder.path(), std::process::id()), Some(here));
+        assert_eq!(address_of(folder.path(), std::process::id() + 1), None);
     }
 }

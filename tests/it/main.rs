@@ -100,6 +100,8 @@ mod search;
 mod security;
 mod self_check;
 mod service;
+#[cfg(target_os = "linux")]
+mod service_start;
 mod shared_cards;
 mod shell;
 mod skills;

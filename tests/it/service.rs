@@ -1,4 +1,5 @@
-//! `notewell service`, in a home of its own. No supervisor is asked to start anything.
+//! `notewell service`, in a home of its own. No supervisor is asked to start anything; see
+//! `service_start.rs` for that.
 
 use std::process::Command;
 

@@ -5,8 +5,9 @@ use std::{net::SocketAddr, time::Duration};
 use clap::Args;
 
 use super::{
-    super::{Common, client::Launch, out, serve::parse_listen},
+    super::{Common, client::Launch, open::reachable, out, serve::parse_listen},
     Kind, STOP_GRACE_SECONDS, SupervisorFlag, launchd, refuse_foreign,
+    start::{self, Start},
     supervisor::Supervisor,
     systemd,
 };
@@ -78,10 +79,32 @@ impl Install {
             out::say(format_args!("To start it: {}", supervisor.by_hand()));
             return Ok(());
         }
-        supervisor.start(Duration::from_secs(seconds + STOP_GRACE_SECONDS))?;
-        out::say(
-            "Notewell runs, and starts again when you log in. `notewell service status` says how it is.",
-        );
+        let log = supervisor.log(&config.data);
+        supervisor.start(Duration::from_secs(seconds + STOP_GRACE_SECONDS)).map_err(|why| {
+            Error::outside(format!(
+                "the unit is written, and the server was not started: {why}; `{log}` shows its log"
+            ))
+        })?;
+        let address = started(Start::watch(&supervisor, &config.data), &log)?;
+        out::say(format_args!(
+            "Notewell runs at http://{}, and starts again when you log in. `notewell service status` says how it is.",
+            reachable(address)
+        ));
         Ok(())
+    }
+}
+
+/// The address of a server that answers. An error says what is known of any other.
+fn started(start: Start, log: &str) -> Result<SocketAddr> {
+    match start {
+        Start::Answers(address) => Ok(address),
+        Start::Ended(state) => Err(Error::outside(format!(
+            "the unit is written, and the server ended right after it was started (its state is `{state}`); `{log}` shows why. Mend that, and run this again"
+        ))),
+        Start::Silent(state) => Err(Error::outside(format!(
+            "the unit is written, and the server was started, but it has not answered within {} s (its state is `{}`). `{log}` shows what it does, and `notewell service status` its address as soon as it listens",
+            start::PATIENCE.as_secs(),
+            state.as_deref().unwrap_or("unknown")
+        ))),
     }
 }

@@ -1,6 +1,6 @@
 //! The property list of a person's launchd.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{super::client::Launch, MARK, STOP_GRACE_SECONDS};
 
@@ -8,6 +8,11 @@ use super::{super::client::Launch, MARK, STOP_GRACE_SECONDS};
 pub const LABEL: &str = "org.notewell.serve";
 /// The name of the property list.
 pub const FILE: &str = "org.notewell.serve.plist";
+
+/// The file with what the server says.
+pub fn log(data: &Path) -> PathBuf {
+    data.join("serve.log")
+}
 
 /// A property list that runs `launch` and keeps its log in the data directory.
 pub fn plist(launch: &Launch, data: &Path, drain: u64) -> String {
@@ -24,7 +29,7 @@ pub fn plist(launch: &Launch, data: &Path, drain: u64) -> String {
         environment =
             format!("    <key>EnvironmentVariables</key>\n    <dict>\n{environment}    </dict>\n");
     }
-    let log = escaped(&data.join("serve.log").to_string_lossy());
+    let log = escaped(&log(data).to_string_lossy());
     let seconds = drain + STOP_GRACE_SECONDS;
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>

@@ -2,6 +2,8 @@
 
 mod install;
 mod launchd;
+mod report;
+mod start;
 mod status;
 mod supervisor;
 mod systemd;

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{
-    super::{Common, out, serving},
+    super::{Common, open::reachable, out},
     SupervisorFlag,
+    report::Report,
     supervisor::Supervisor,
 };
 use crate::domain::Result;
@@ -25,10 +26,14 @@ impl Status {
         let kind = self.which.kind()?;
         let file = kind.file()?;
         let installed = file.exists();
-        let state = if installed { Supervisor::new(kind, &file).state() } else { None };
-        let runs = state.as_deref() == Some("active");
-        let address = common.config().ok().and_then(|config| serving::address(&config.data));
-        let address = address.filter(|_| runs).map(|address| format!("http://{address}"));
+        let report = Supervisor::new(kind, &file).report().filter(|_| installed);
+        let runs = report.as_ref().is_some_and(Report::runs);
+        let address = match (&report, common.config()) {
+            (Some(report), Ok(config)) if runs => report.address(&config.data),
+            _ => None,
+        };
+        let address = address.map(|address| format!("http://{}", reachable(address)));
+        let state = report.as_ref().map(|report| &report.state);
         if self.json {
             out::json(&serde_json::json!({
                 "file": file, "installed": installed, "state": state, "address": address,
@@ -36,10 +41,11 @@ impl Status {
         } else if !installed {
             out::say("not installed: `notewell service install` sets it up");
         } else {
-            let state =
-                state.unwrap_or_else(|| "unknown: the supervisor does not answer".to_owned());
             out::say(format_args!("installed  {}", file.display()));
-            out::say(format_args!("state      {state}"));
+            out::say(format_args!(
+                "state      {}",
+                state.map_or("unknown: the supervisor does not answer", String::as_str)
+            ));
             if let Some(address) = address {
                 out::say(format_args!("address    {address}"));
             }

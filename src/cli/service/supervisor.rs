@@ -7,11 +7,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Kind, launchd, systemd};
+use super::{
+    super::out,
+    Kind, launchd,
+    report::{PROPERTIES, Report},
+    systemd,
+};
 use crate::domain::{Error, Result};
 
-/// How often launchd is asked whether the server of before has ended.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often a supervisor is asked how the server is.
+pub const LOOK: Duration = Duration::from_millis(250);
 
 pub struct Supervisor {
     kind: Kind,
@@ -36,36 +41,22 @@ impl Supervisor {
         })
     }
 
-    /// Reads the unit, enables it, and starts it anew. A server that runs gets `patience` to end.
-    pub fn start(&self, patience: Duration) -> Result<()> {
-        let steps: Vec<(&str, Vec<String>)> = match self.kind {
-            Kind::Systemd => vec![
-                ("systemctl", words(&["--user", "daemon-reload"])),
-                ("systemctl", words(&["--user", "enable", systemd::FILE])),
-                ("systemctl", words(&["--user", "restart", systemd::FILE])),
-            ],
+    /// Reads the unit, enables it, and starts it anew. A server that runs gets `patience` to end. What
+    /// becomes of the new one is not known yet.
+    pub fn start(&self, patience: Duration) -> std::result::Result<(), String> {
+        match self.kind {
+            Kind::Systemd => {
+                run("systemctl", &["--user", "daemon-reload"])?;
+                run("systemctl", &["--user", "enable", systemd::FILE])?;
+                run("systemctl", &["--user", "restart", systemd::FILE])?;
+            }
             Kind::Launchd => {
                 end_of_service(patience);
-                let file = self.file.to_string_lossy().into_owned();
-                vec![("launchctl", vec!["bootstrap".to_owned(), domain(), file])]
+                let file = self.file.to_string_lossy();
+                run("launchctl", &["bootstrap", &domain(), &file])?;
             }
-        };
-        for (program, arguments) in steps {
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            run(program, &arguments).map_err(|why| {
-                Error::outside(format!(
-                    "the unit is written, and the server was not started: {why}; {}",
-                    self.where_to_look()
-                ))
-            })?;
         }
-        match self.state().as_deref() {
-            Some("active") | None => Ok(()),
-            Some(state) => Err(Error::outside(format!(
-                "the unit is written, and the server is `{state}`; {}",
-                self.where_to_look()
-            ))),
-        }
+        Ok(())
     }
 
     /// Stops and disables it.
@@ -74,13 +65,19 @@ impl Supervisor {
             Kind::Systemd => run("systemctl", &["--user", "disable", "--now", systemd::FILE]),
             Kind::Launchd => run("launchctl", &["bootout", &service()]),
         };
-        match stopped {
-            Ok(_) => Ok(()),
+        let Err(why) = stopped else { return Ok(()) };
+        match self.report() {
             // One that does not run needs no stopping.
-            Err(_) if self.state().as_deref() != Some("active") => Ok(()),
-            Err(why) => Err(Error::outside(format!(
+            Some(report) if report.has_ended() => Ok(()),
+            Some(_) => Err(Error::outside(format!(
                 "the unit is removed, and the server could not be stopped: {why}; end it by hand"
             ))),
+            None => {
+                out::note(format_args!(
+                    "Whether a server still runs is not known: {why}. If one does, end it by hand."
+                ));
+                Ok(())
+            }
         }
     }
 
@@ -91,24 +88,24 @@ impl Supervisor {
         }
     }
 
-    /// `active`, or what the supervisor calls it; `None` where it does not answer.
-    pub fn state(&self) -> Option<String> {
+    /// How the server is; `None` where the supervisor does not answer.
+    pub fn report(&self) -> Option<Report> {
         match self.kind {
             Kind::Systemd => {
-                let output = output("systemctl", &["--user", "is-active", systemd::FILE]).ok()?;
-                let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-                (!state.is_empty()).then_some(state)
+                let answer = output("systemctl", &["--user", "show", systemd::FILE, PROPERTIES]);
+                Report::of_systemd(&String::from_utf8_lossy(&answer.ok()?.stdout))
             }
             Kind::Launchd => {
-                let output = output("launchctl", &["print", &service()]).ok()?;
-                let text = String::from_utf8_lossy(&output.stdout);
-                let runs = text.lines().any(|line| line.trim() == "state = running");
-                Some(if runs { "active" } else { "inactive" }.to_owned())
+                let answer = output("launchctl", &["print", &service()]).ok()?;
+                Some(match answer.status.success() {
+                    true => Report::of_launchd(&String::from_utf8_lossy(&answer.stdout)),
+                    false => Report::unknown(),
+                })
             }
         }
     }
 
-    /// The commands that a person types instead.
+    /// The commands with which a person starts it instead.
     pub fn by_hand(&self) -> String {
         match self.kind {
             Kind::Systemd => {
@@ -121,10 +118,11 @@ impl Supervisor {
         }
     }
 
-    fn where_to_look(&self) -> &'static str {
+    /// The command that shows its log.
+    pub fn log(&self, data: &Path) -> String {
         match self.kind {
-            Kind::Systemd => "`journalctl --user -u notewell` has its log",
-            Kind::Launchd => "`serve.log` in the data directory has its log",
+            Kind::Systemd => "journalctl --user -u notewell".to_owned(),
+            Kind::Launchd => format!("tail '{}'", launchd::log(data).display()),
         }
     }
 }
@@ -138,10 +136,6 @@ fn end_of_service(patience: Duration) {
     while run("launchctl", &["print", &service()]).is_ok() && Instant::now() < until {
         thread::sleep(LOOK);
     }
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// The session of this account, as launchctl calls it.
