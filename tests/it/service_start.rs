@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Account, Server, notewell, only_sqlite, until};
+use crate::support::{Account, Server, notewell, only_sqlite, put, until};
 
 const WHY: &str = "a unit does not see NOTEWELL_STORE_URL";
 
@@ -77,6 +77,13 @@ impl Supervised {
     fn status(&self, supervisor: &str) -> (i32, Value) {
         let (code, out, err) = self.service(supervisor, &["status", "--json"]);
         (code, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}")))
+    }
+
+    /// Asks systemd for something itself.
+    fn systemctl(&self, action: &str) {
+        let mut command = Command::new(self.account.path().join("programs/systemctl"));
+        command.args(["--user", action, "notewell.service"]);
+        assert!(self.command(command).status().unwrap().success(), "{action}");
     }
 }
 
@@ -199,4 +206,38 @@ fn another_server_on_the_library_is_not_taken_for_the_service() {
     assert!(!out.contains("runs") && !(out + &err).contains(&other.address), "{err}");
     let (code, status) = home.status("systemd");
     assert_eq!((code, &status["state"], &status["address"]), (0, &"active".into(), &Value::Null));
+}
+
+#[test]
+fn a_package_s_unit_is_named_and_left_to_its_package() {
+    if only_sqlite(WHY) {
+        return;
+    }
+    let home = Supervised::new(SLEEPER);
+    let unit = home.account.path().join("usr/lib/systemd/user/notewell.service");
+    home.account.note("usr/lib/systemd/user/notewell.service", "[Service]\n");
+    let (code, status) = home.status("systemd");
+    assert!(code == 1 && status["installed"] == false, "{status}");
+
+    put(&home.file("package"), unit.to_str().unwrap());
+    home.systemctl("enable");
+    home.systemctl("restart");
+    let (code, status) = home.status("systemd");
+    assert_eq!((code, &status["installed"], &status["state"]), (0, &true.into(), &"active".into()));
+    assert_eq!(status["file"], unit.to_str().unwrap());
+    let (_, out, _) = home.service("systemd", &["status"]);
+    assert!(out.contains(unit.to_str().unwrap()) && !out.contains("not installed"), "{out}");
+
+    let (code, out, err) = home.service("systemd", &["uninstall"]);
+    assert!(code == 2 && !out.contains("Removed"), "{out}{err}");
+    assert!(err.contains(unit.to_str().unwrap()) && err.contains("left alone"), "{err}");
+    assert!(err.contains("systemctl --user disable --now notewell"), "{err}");
+    assert!(unit.exists() && !home.file("ended").exists());
+
+    // After that there is nothing left to do here.
+    home.systemctl("disable");
+    let (code, out, _) = home.service("systemd", &["uninstall"]);
+    assert!(code == 0 && out.contains("Nothing to remove"), "{out}");
+    let (code, out, _) = home.service("systemd", &["status"]);
+    assert!(code == 1 && out.contains("systemctl --user enable --now notewell"), "{out}");
 }

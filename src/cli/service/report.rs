@@ -1,11 +1,14 @@
 //! What a supervisor says of the server.
 
-use std::{net::SocketAddr, path::Path};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 use super::super::serving;
 
 /// What systemd is asked for.
-pub const PROPERTIES: &str = "--property=ActiveState,MainPID";
+pub const PROPERTIES: &str = "--property=ActiveState,MainPID,FragmentPath,UnitFileState";
 
 /// The server, as its supervisor sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,12 +17,16 @@ pub struct Report {
     pub state: String,
     /// The process, while there is one.
     pub process: Option<u32>,
+    /// The file of the unit that the supervisor has read, whoever wrote it.
+    pub unit: Option<PathBuf>,
+    /// Whether the supervisor starts it by itself.
+    pub is_enabled: bool,
 }
 
 impl Report {
     /// A server that the supervisor does not know.
     pub fn unknown() -> Self {
-        Self { state: "inactive".to_owned(), process: None }
+        Self { state: "inactive".to_owned(), process: None, unit: None, is_enabled: false }
     }
 
     /// Reads the properties that systemd prints; `None` where it prints none.
@@ -32,6 +39,8 @@ impl Report {
         Some(Self {
             state: value("ActiveState")?.to_owned(),
             process: value("MainPID").and_then(|id| id.parse().ok()).filter(|id| *id > 0),
+            unit: value("FragmentPath").map(PathBuf::from),
+            is_enabled: value("UnitFileState").is_some_and(|state| state.starts_with("enabled")),
         })
     }
 
@@ -54,7 +63,12 @@ impl Report {
             None if !was_killed => "activating",
             _ => "failed",
         };
-        Self { state: state.to_owned(), process: value("pid").and_then(|id| id.parse().ok()) }
+        Self {
+            state: state.to_owned(),
+            process: value("pid").and_then(|id| id.parse().ok()),
+            unit: value("path").map(PathBuf::from),
+            is_enabled: true,
+        }
     }
 
     /// Whether the process is there.
@@ -80,10 +94,15 @@ mod tests {
 
     #[test]
     fn systemd_s_properties_are_read() {
-        let printed = "MainPID=4242\nActiveState=active\n";
-        let expected = Report { state: "active".to_owned(), process: Some(4242) };
+        let printed = "MainPID=4242\nActiveState=active\nFragmentPath=/usr/lib/systemd/user/notewell.service\nUnitFileState=enabled\n";
+        let expected = Report {
+            state: "active".to_owned(),
+            process: Some(4242),
+            unit: Some("/usr/lib/systemd/user/notewell.service".into()),
+            is_enabled: true,
+        };
         assert_eq!(Report::of_systemd(printed), Some(expected));
-        let absent = "MainPID=0\nActiveState=inactive\n";
+        let absent = "MainPID=0\nActiveState=inactive\nFragmentPath=\nUnitFileState=\n";
         assert_eq!(Report::of_systemd(absent), Some(Report::unknown()));
         assert_eq!(Report::of_systemd(""), None);
     }
@@ -97,6 +116,7 @@ mod tests {
         };
         let running = report("\tstate = running\n\tpid = 913\n\tlast exit code = (never exited)\n");
         assert!(running.runs() && running.process == Some(913), "{running:?}");
+        assert_eq!(running.unit, Some("/Users/ann/a = b.plist".into()));
         for (lines, state) in [
             ("\tstate = spawn scheduled\n\tlast exit code = (never exited)\n", "activating"),
             ("\tstate = not running\n\tlast exit code = (never exited)\n", "activating"),

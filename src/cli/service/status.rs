@@ -24,9 +24,17 @@ pub struct Status {
 impl Status {
     pub fn run(self, common: &Common) -> Result<ExitCode> {
         let kind = self.which.kind()?;
-        let file = kind.file()?;
-        let installed = file.exists();
-        let report = Supervisor::new(kind, &file).report().filter(|_| installed);
+        let ours = kind.file()?;
+        let supervisor = Supervisor::new(kind, &ours);
+        let report = supervisor.report();
+        // A package brings a unit of its own, and only the supervisor knows where it is.
+        let known = report.as_ref().and_then(|report| report.unit.clone());
+        let (file, installed) = match known {
+            _ if ours.exists() => (ours, true),
+            Some(unit) => (unit, true),
+            None => (ours, false),
+        };
+        let report = report.filter(|_| installed);
         let runs = report.as_ref().is_some_and(Report::runs);
         let address = match (&report, common.config()) {
             (Some(report), Ok(config)) if runs => report.address(&config.data),
@@ -48,6 +56,9 @@ impl Status {
             ));
             if let Some(address) = address {
                 out::say(format_args!("address    {address}"));
+            }
+            if report.is_some_and(|report| !report.is_enabled && report.has_ended()) {
+                out::say(format_args!("to start   {}", supervisor.by_hand()));
             }
         }
         Ok(if runs { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -118,6 +118,14 @@ impl Supervisor {
         }
     }
 
+    /// The command with which a person ends it, and keeps it from starting.
+    pub fn end_by_hand(&self) -> String {
+        match self.kind {
+            Kind::Systemd => "systemctl --user disable --now notewell".to_owned(),
+            Kind::Launchd => format!("launchctl bootout {}", service()),
+        }
+    }
+
     /// The command that shows its log.
     pub fn log(&self, data: &Path) -> String {
         match self.kind {

@@ -1,9 +1,11 @@
 //! `service uninstall`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
-use super::{super::out, SupervisorFlag, refuse_foreign, supervisor::Supervisor};
-use crate::domain::{Result, error::Doing};
+use super::{super::out, SupervisorFlag, refuse_foreign, report::Report, supervisor::Supervisor};
+use crate::domain::{Error, Result, error::Doing};
 
 #[derive(Args)]
 pub struct Uninstall {
@@ -15,12 +17,19 @@ impl Uninstall {
     pub fn run(self) -> Result<()> {
         let kind = self.which.kind()?;
         let file = kind.file()?;
+        let supervisor = Supervisor::new(kind, &file);
         if !file.exists() {
+            if let Some(unit) = supervisor.report().and_then(in_use).filter(|unit| *unit != file) {
+                return Err(Error::invalid_request(format!(
+                    "`{}` was not written by `notewell service install`, so it is left alone: `{}` ends its server for good, and the unit goes with the package that brought it",
+                    unit.display(),
+                    supervisor.end_by_hand()
+                )));
+            }
             out::say(format_args!("Nothing to remove: there is no `{}`.", file.display()));
             return Ok(());
         }
         refuse_foreign(&file)?;
-        let supervisor = Supervisor::new(kind, &file);
         let stopped = supervisor.stop();
         std::fs::remove_file(&file).doing(format_args!("remove `{}`", file.display()))?;
         supervisor.forget();
@@ -28,4 +37,9 @@ impl Uninstall {
         // Without its unit it does not start again; whether it runs now is not known.
         stopped
     }
+}
+
+/// The unit of a server that runs, or that its supervisor starts by itself.
+fn in_use(report: Report) -> Option<PathBuf> {
+    (report.is_enabled || !report.has_ended()).then_some(report.unit).flatten()
 }
