@@ -32,6 +32,7 @@ mod cluster;
 mod cost;
 mod crash;
 mod dav;
+mod dav_conditions;
 mod dav_limits;
 mod dav_rights;
 mod deadlines;

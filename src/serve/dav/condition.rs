@@ -1,55 +1,44 @@
-//! Headers with conditions, checked before `dav-server` reads them: that panics on a `<` or `[`
-//! without its end in `If`, and on a tag that is one quotation mark elsewhere.
+//! Headers with conditions, checked before `dav-server` reads them: that takes what it cannot read for
+//! no condition, and panics on a tag that is one quotation mark.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 
-/// Whether every tag of `If-Match`, `If-None-Match` and `If-Range` that opens a quotation closes it.
+use super::if_header;
+
+const IF: &str = "if";
+
+/// Whether `If-Match`, `If-None-Match` and `If-Range` are text, and every tag of theirs that opens a
+/// quotation closes it.
 pub fn has_whole_tags(headers: &HeaderMap) -> bool {
     let names = ["if-match", "if-none-match", "if-range"];
     names.iter().flat_map(|name| headers.get_all(*name)).all(|value| {
-        value.as_bytes().split(|byte| *byte == b',').all(|tag| {
-            let tag = tag.trim_ascii();
-            tag.strip_prefix(b"W/").unwrap_or(tag) != b"\""
+        value.to_str().is_ok_and(|value| {
+            value.split(',').map(str::trim).all(|tag| tag.strip_prefix("W/").unwrap_or(tag) != "\"")
         })
     })
 }
 
-/// Whether every state token and etag of an `If` header ends.
-pub fn is_closed(header: &[u8]) -> bool {
-    let mut rest = header;
-    while let [first, behind @ ..] = rest {
-        let end = match first {
-            b'<' => b'>',
-            b'[' => b']',
-            _ => {
-                rest = behind;
-                continue;
-            }
-        };
-        let mut quoted = false;
-        let at = behind.iter().position(|byte| {
-            let is_end = !quoted && *byte == end;
-            quoted ^= *byte == b'"';
-            is_end
-        });
-        match at {
-            Some(at) => rest = &behind[at + 1..],
-            None => return false,
-        }
+/// Writes the `If` header as `dav-server` reads it; `false` where it cannot be read. One without is
+/// fine.
+pub fn rewrite_if(headers: &mut HeaderMap) -> bool {
+    let mut values = headers.get_all(IF).iter();
+    let Some(value) = values.next() else { return true };
+    let is_alone = values.next().is_none();
+    let written = value.to_str().ok().filter(|_| is_alone).and_then(if_header::rewritten);
+    match written.and_then(|written| HeaderValue::try_from(written).ok()) {
+        Some(written) => headers.insert(IF, written).is_some(),
+        None => false,
     }
-    true
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     #[test]
     fn a_tag_is_more_than_a_quotation_mark() {
         let is_whole = |name: &'static str, value| {
-            let value = HeaderValue::from_static(value);
+            let value = HeaderValue::from_bytes(str::as_bytes(value)).unwrap();
             has_whole_tags(&HeaderMap::from_iter([(name.parse().unwrap(), value)]))
         };
         for good in ["", "*", "\"\"", "\"a\", W/\"b\"", "a"] {
@@ -59,17 +48,6 @@ mod tests {
             assert!(!is_whole("if-none-match", bad) && !is_whole("if-range", bad), "{bad}");
         }
         assert!(is_whole("x-other", "\""));
-    }
-
-    #[test]
-    fn what_is_opened_is_closed() {
-        for good in
-            ["", "(<opaquelocktoken:a>)", "</a> (<x> [\"e]>\"]) (Not <DAV:no-lock>)", "([W/\"<\"])"]
-        {
-            assert!(is_closed(good.as_bytes()), "{good}");
-        }
-        for bad in ["<", "(<opaquelocktoken:a", "([\"e\")", "([\"e])", "<a\">", "(<a>) ["] {
-            assert!(!is_closed(bad.as_bytes()), "{bad}");
-        }
+        assert!(!is_whole("if-match", "\"é\""));
     }
 }

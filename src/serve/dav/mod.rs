@@ -6,6 +6,7 @@ mod condition;
 mod credential;
 mod file;
 mod filesystem;
+mod if_header;
 mod locks;
 mod outcome;
 mod place;
@@ -47,22 +48,21 @@ pub(super) const ROOT: &str = "/_system/dav/";
 /// was kept.
 const MTIME: &str = "x-oc-mtime";
 
+const UNREADABLE_IF: &str = "the `If` header cannot be read; nothing was changed. Send one, as RFC 4918 has it: `(<token>)`, or `</path> ([\"etag\"])`";
+
 /// Answers one request.
 pub(super) async fn serve(State(site): State<Site>, request: Request) -> Response {
     let Some(link) = request.extensions().get::<Link>().cloned() else {
         return plain(StatusCode::UNAUTHORIZED, "this address needs a token");
     };
-    let (parts, body) = request.into_parts();
-    if !parts.headers.get_all("if").iter().all(|value| condition::is_closed(value.as_bytes())) {
-        return plain(
-            StatusCode::BAD_REQUEST,
-            "the `If` header has a `<` or `[` without its end; nothing was changed",
-        );
+    let (mut parts, body) = request.into_parts();
+    if !condition::rewrite_if(&mut parts.headers) {
+        return plain(StatusCode::BAD_REQUEST, UNREADABLE_IF);
     }
     if !condition::has_whole_tags(&parts.headers) {
         return plain(
             StatusCode::BAD_REQUEST,
-            "a tag of `If-Match`, `If-None-Match` or `If-Range` is a quotation mark without its end; nothing was changed",
+            "a tag of `If-Match`, `If-None-Match` or `If-Range` is not ASCII, or a quotation mark without its end; nothing was changed",
         );
     }
     let raw = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();

@@ -1,0 +1,98 @@
+//! What a request expects to be there: read as RFC 4918 and RFC 9110 mean it, refused where it
+//! cannot be read.
+
+use crate::{
+    dav::Dav,
+    hosted::{hosted, serve, token},
+};
+
+#[test]
+fn a_condition_names_its_file_with_a_path_or_an_address() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    let tag = |path: &str| dav.put(path, "one\n").headers["etag"].clone();
+    let (a, old) = (tag("a.md"), "\"0123456789abcdef\"");
+    dav.put("b.md", "other\n");
+    let b = dav.get("b.md").headers["etag"].clone();
+    let host = format!("http://{}", server.address);
+    let at = "/_system/dav/team";
+    for (condition, holds) in [
+        (format!("<{at}/a.md> ([{old}])"), false),
+        (format!("<{host}{at}/a.md> ([{old}])"), false),
+        (format!("<{at}/a.md> ([{a}])"), true),
+        (format!("<{host}{at}/%61.md>([{a}])"), true),
+        (format!("<{at}/b.md> ([{b}])"), true),
+        (format!("<{at}/b.md> ([{a}])"), false),
+        // Every list behind a name is about that file.
+        (format!("<{at}/b.md> ([{old}]) ([{a}])"), false),
+        (format!("<{at}/b.md> ([{old}]) ([{b}])"), true),
+        (format!("<{at}/b.md> ([{old}]) <{at}/a.md> ([{a}])"), true),
+        (format!("</elsewhere/a.md> ([{a}])"), false),
+        (format!("([{old}])"), false),
+        (format!("([{old}]) ([{a}])"), true),
+        (format!("(Not [{old}])"), true),
+        (format!("( not [{old}] NOT <DAV:no-lock> )"), true),
+        (format!("(Not [{a}])"), false),
+    ] {
+        let answer = dav.send("PUT", "a.md", &[("If", &condition)], b"one\n");
+        let status = if holds { 204 } else { 412 };
+        assert_eq!(answer.status, status, "{condition}: {}", answer.body);
+        if !holds {
+            let answer = dav.send("PUT", "a.md", &[("If", &condition)], b"two\n");
+            assert_eq!((answer.status, dav.get("a.md").body), (412, "one\n".into()), "{condition}");
+        }
+    }
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_is_refused() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    dav.put("a.md", "one\n");
+    let refuse = |headers: &[(&str, &str)]| {
+        for (method, body) in [("PUT", &b"two\n"[..]), ("DELETE", b"")] {
+            let refused = dav.send(method, "a.md", headers, body);
+            let says = refused.body.contains("nothing was changed");
+            assert!(
+                refused.status == 400 && says,
+                "{headers:?}: {} {}",
+                refused.status,
+                refused.body
+            );
+            assert_eq!(dav.get("a.md").body, "one\n", "{headers:?}");
+        }
+    };
+    for condition in [
+        "",
+        "()",
+        "<urn:x:y>",
+        "</_system/dav/team/a.md>",
+        "([\"old\"]) </_system/dav/team/a.md> ([\"old\"])",
+        "<a.md> ([\"old\"])",
+        "</_system/dav/team/a.md#b> ([\"old\"])",
+        "<http://[/> ([\"old\"])",
+        "(\"old\")",
+        "(old)",
+        "(urn:x:y)",
+        "([old])",
+        "([\"o ld\"])",
+        "([\"old\"",
+        "([\"old\"]",
+        "(<urn:x:y)",
+        "(<urn:x y>)",
+        "(<nothing>)",
+        "(Not)",
+        "(Not Not <urn:x:y>)",
+        "([\"é\"])",
+        "(<urn:é>)",
+        "([\"old\"]),([\"old\"])",
+    ] {
+        refuse(&[("If", condition)]);
+    }
+    refuse(&[("If", "([\"old\"])"), ("If", "([\"old\"])")]);
+    refuse(&[("If-Match", "\"é\"")]);
+    refuse(&[("If-Match", "\"a\""), ("If-Match", "é")]);
+    refuse(&[("If-None-Match", "\"é\", *")]);
+}
