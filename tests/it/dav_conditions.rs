@@ -34,6 +34,7 @@ fn a_condition_names_its_file_with_a_path_or_an_address() {
         (format!("(Not [{old}])"), true),
         (format!("( not [{old}] NOT <DAV:no-lock> )"), true),
         (format!("(Not [{a}])"), false),
+        (format!("([{a}] <urn:x:y>)"), false),
     ] {
         let answer = dav.send("PUT", "a.md", &[("If", &condition)], b"one\n");
         let status = if holds { 204 } else { 412 };

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A user with these grants, and a token of theirs.
-fn user(home: &Home, name: &str, grants: &[&[&str]]) -> String {
+pub fn user(home: &Home, name: &str, grants: &[&[&str]]) -> String {
     say(home, &["user", "add", name]);
     for grant in grants {
         say(home, &[&["grant", "add", name], *grant].concat());
@@ -300,7 +300,7 @@ fn a_hidden_place_answers_like_an_empty_one() {
     assert_eq!(owner.get("file.md").body, "# There\n");
 }
 
-const LOCK: &[u8] = br#"<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype><D:owner>me</D:owner></D:lockinfo>"#;
+pub const LOCK: &[u8] = br#"<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype><D:owner>me</D:owner></D:lockinfo>"#;
 const PATCH: &[u8] = br#"<?xml version="1.0"?><D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><a xmlns="n:">b</a></D:prop></D:set></D:propertyupdate>"#;
 
 #[test]

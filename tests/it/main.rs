@@ -34,6 +34,7 @@ mod crash;
 mod dav;
 mod dav_conditions;
 mod dav_limits;
+mod dav_locks;
 mod dav_rights;
 mod deadlines;
 mod doctor_public;

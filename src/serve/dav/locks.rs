@@ -77,13 +77,6 @@ impl fmt::Debug for VaultLocks {
     }
 }
 
-/// Whose locks count.
-#[derive(Clone, Copy)]
-enum Who<'a> {
-    Anybody,
-    Is(Option<&'a str>),
-}
-
 fn normal(path: &DavPath) -> String {
     String::from_utf8_lossy(path.as_bytes()).trim_matches('/').nfc().collect()
 }
@@ -160,10 +153,22 @@ impl VaultLocks {
         Ok(wanted.clone())
     }
 
+    /// Whether one of these is the token of a lock that covers a path and counts for the caller.
+    async fn is_locked_with(&self, path: &str, tokens: &[String]) -> bool {
+        let is_meant = |held: &&Held| held.covers(path) && tokens.contains(&held.lock.token);
+        let meant: Vec<Held> = self.live().iter().filter(is_meant).cloned().collect();
+        for held in meant {
+            if self.files.reaches(&held.path).await {
+                return true;
+            }
+        }
+        false
+    }
+
     fn allows(
         &self,
         path: &str,
-        who: Who<'_>,
+        principal: Option<&str>,
         deep: bool,
         tokens: &[String],
         hidden: &[String],
@@ -171,11 +176,7 @@ impl VaultLocks {
         let mut held = self.live().clone();
         held.retain(|known| !hidden.contains(&known.lock.token));
         let is_own = |known: &&Held| {
-            let is_theirs = match who {
-                Who::Anybody => true,
-                Who::Is(who) => known.lock.principal.as_deref() == who,
-            };
-            is_theirs && tokens.contains(&known.lock.token)
+            known.lock.principal.as_deref() == principal && tokens.contains(&known.lock.token)
         };
         let above: Vec<&Held> = held.iter().filter(|known| known.covers(path)).collect();
         // Of several shared locks, one suffices.
@@ -275,15 +276,26 @@ impl DavLockSystem for VaultLocks {
         deep: bool,
         submitted_tokens: &[String],
     ) -> LsFuture<'_, Result<(), DavLock>> {
-        let path = normal(path);
+        let (davpath, path) = (path.clone(), normal(path));
         let principal = principal.map(str::to_owned);
         let tokens = submitted_tokens.to_vec();
+        let nobody = DavLock {
+            token: String::new(),
+            path: Box::new(davpath),
+            principal: None,
+            owner: None,
+            timeout_at: None,
+            timeout: None,
+            shared: false,
+            deep: false,
+        };
         Box::pin(async move {
-            let who = match ignore_principal {
-                true => Who::Anybody,
-                false => Who::Is(principal.as_deref()),
-            };
-            self.counted(|hidden| self.allows(&path, who, deep, &tokens, hidden)).await
+            // The crate passes over principals where it asks whether a token of `If` is that of a lock.
+            if ignore_principal {
+                return self.is_locked_with(&path, &tokens).await.then_some(()).ok_or(nobody);
+            }
+            let principal = principal.as_deref();
+            self.counted(|hidden| self.allows(&path, principal, deep, &tokens, hidden)).await
         })
     }
 
