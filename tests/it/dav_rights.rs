@@ -357,6 +357,27 @@ fn a_lock_asks_for_the_right_to_write() {
 }
 
 #[test]
+fn properties_ask_for_the_right_to_write() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
+    let server = serve(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &ann, "team");
+    assert_eq!(owner.send("MKCOL", "shared", &[], b"").status, 201);
+    owner.put("shared/tool.md", "---\nmcp_method: plan\n---\nPlan it.\n");
+    owner.put("shared/n.md", "# N\n");
+    let refused = ann.send("PROPPATCH", "shared/tool.md", &[], PATCH);
+    let says = refused.body.contains("agents follow");
+    assert!(refused.status == 403 && says, "{} {}", refused.status, refused.body);
+    for path in ["shared/n.md", "shared/"] {
+        let patched = ann.send("PROPPATCH", path, &[], PATCH);
+        assert!(patched.body.contains("200 OK"), "{path}: {}", patched.body);
+    }
+    let listed = owner.send("PROPFIND", "shared/tool.md", &[("Depth", "0")], b"").body;
+    assert!(!listed.contains("n:"), "{listed}");
+}
+
+#[test]
 fn a_lock_says_nothing_about_a_hidden_place() {
     let home = hosted("team");
     let bob = user(&home, "bob", &[&["--folder", "team/shared"]]);

@@ -223,7 +223,7 @@ impl HostedVault<'_> {
 
     /// Sets and removes properties; `true` sets.
     pub fn set_properties(&self, path: &VaultPath, changes: &[(Property, bool)]) -> Result<()> {
-        self.check_place(path)?;
+        self.check_change(Some(path))?;
         self.app.store.hosted.set_properties(&self.row.name, path.as_str(), changes)
     }
 
@@ -260,9 +260,9 @@ impl HostedVault<'_> {
         self.check_unseen(path).or_else(|refusal| self.check_folder(path).map_err(|_| refusal))
     }
 
-    /// Refuses a lock, and its end, where the caller may not write: it holds up everybody else, or
-    /// protects what they write. `None` is the vault itself.
-    pub fn check_lock(&self, path: Option<&VaultPath>) -> Result<()> {
+    /// Refuses a lock, its end, and properties where the caller may not write what is there. A lock
+    /// holds up everybody else, or protects what they write. `None` is the vault itself.
+    pub fn check_change(&self, path: Option<&VaultPath>) -> Result<()> {
         let Some(path) = path else {
             return self.check_place(&VaultPath::parse("note.md")?);
         };

@@ -102,16 +102,21 @@ impl VaultFiles {
 
     /// Refuses what the caller has no right to, before the protocol's crate looks at locks: that
     /// there is one says that a file is there.
-    pub async fn check_rights(&self, path: Option<VaultPath>, has_body: bool) -> Result<()> {
+    pub async fn check_rights(&self, path: Option<VaultPath>) -> Result<()> {
         let (method, destination) = (self.method.clone(), self.destination.clone());
         self.run(move |vault| match (method.as_str(), path) {
-            ("LOCK", path) if has_body => vault.check_lock(path.as_ref()),
-            ("UNLOCK", path) => vault.check_lock(path.as_ref()),
+            ("LOCK" | "UNLOCK", path) => vault.check_change(path.as_ref()),
             ("PUT" | "PATCH" | "MKCOL", Some(path)) => vault.check_reach(&path),
             ("COPY" | "MOVE", _) => destination.map_or(Ok(()), |to| vault.check_reach(&to)),
             _ => Ok(()),
         })
         .await
+    }
+
+    /// Whether the caller may lock a path, in normal form; the empty one is the vault itself.
+    pub async fn may_lock(&self, path: &str) -> bool {
+        let path = VaultPath::parse(path).ok();
+        self.run(move |vault| vault.check_change(path.as_ref())).await.is_ok()
     }
 
     /// Whether the caller may know of a lock at a path, in normal form: they see what is there, or

@@ -256,16 +256,20 @@ impl DavLockSystem for VaultLocks {
         token: &str,
         timeout: Option<Duration>,
     ) -> LsFuture<'_, Result<DavLock, ()>> {
-        let path = normal(path);
-        let mut held = self.live();
-        let found = held
-            .iter_mut()
-            .find(|known| known.lock.token == token && self.may_change(known, &path));
-        let refreshed = found.map(|known| {
+        let (path, token) = (normal(path), token.to_owned());
+        Box::pin(async move {
+            let is_it = |known: &Held| known.lock.token == token && self.may_change(known, &path);
+            let locked =
+                self.live().iter().find(|known| is_it(known)).map(|known| known.path.clone());
+            // The right to a part prolongs no lock of more.
+            if !self.files.may_lock(&locked.ok_or(())?).await {
+                return Err(());
+            }
+            let mut held = self.live();
+            let known = held.iter_mut().find(|known| is_it(known)).ok_or(())?;
             (known.lock.timeout, known.lock.timeout_at) = ends(timeout);
-            known.lock.clone()
-        });
-        Box::pin(ready(refreshed.ok_or(())))
+            Ok(known.lock.clone())
+        })
     }
 
     fn check(

@@ -128,7 +128,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         return plain(StatusCode::BAD_REQUEST, locks::LONG_OWNER);
     }
     let at = place::in_vault(&parts.uri, &root);
-    if let Err(error) = files.check_rights(at, !read.bytes.is_empty()).await {
+    if let Err(error) = files.check_rights(at).await {
         return outcome::refused(&error);
     }
     let principal = link.rights.actor("webdav").who;
