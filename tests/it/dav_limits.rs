@@ -11,6 +11,7 @@ use notewell::{
 
 use crate::{
     dav::Dav,
+    dav_rights::user,
     hosted::{hosted, serve, token},
     store::every_store,
 };
@@ -162,4 +163,24 @@ fn the_owner_of_a_lock_is_short() {
         let locked = lock("", owner);
         assert!(locked.status == 200 && locked.body.contains(owner), "{}", locked.body);
     }
+}
+
+#[test]
+fn the_trash_does_not_weigh_for_who_sees_a_part() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--whole-vault", "team"]]);
+    let server = serve(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &ann, "team");
+    for path in ["n.md", "p.png", "kept.md"] {
+        assert_eq!(owner.put(path, "12345").status, 201);
+    }
+    let body = br#"<D:propfind xmlns:D="DAV:"><D:prop><D:quota-used-bytes/></D:prop></D:propfind>"#;
+    let used = || ann.send("PROPFIND", "", &[("Depth", "0")], body).body;
+    assert!(used().contains("<D:quota-used-bytes>15<"), "{}", used());
+    for path in ["n.md", "p.png"] {
+        assert_eq!(owner.send("DELETE", path, &[], b"").status, 204);
+        assert_eq!(ann.get(&format!(".trash/{path}")).status, 200, "she may read it");
+    }
+    assert!(used().contains("<D:quota-used-bytes>5<"), "{}", used());
 }

@@ -195,14 +195,17 @@ impl HostedVault<'_> {
         }
     }
 
-    /// How many bytes the caller sees here, and may see at most. The second is `None` for a caller who
-    /// sees a part: the free room of the vault would give away what hidden files weigh.
+    /// How many bytes the caller sees here, and may see at most. For a caller who sees a part the
+    /// second is `None`: the free room of the vault would give away what hidden files weigh. The trash
+    /// does not weigh for them: each deleted note would have to be read for its readers.
     pub fn quota(&self) -> Result<(u64, Option<u64>)> {
         if self.sees_everything() {
             let used = self.app.store.hosted.usage(&self.row.name)?.bytes;
             return Ok((used, Some(self.app.hosted_limits().bytes.max(used))));
         }
-        let files = self.visible(self.app.store.hosted.below(&self.row.name, "")?)?;
+        let mut files = self.app.store.hosted.below(&self.row.name, "")?;
+        files.retain(|file| file.path.split('/').next() != Some(TRASH));
+        let files = self.visible(files)?;
         Ok((files.iter().map(|file| file.size).sum(), None))
     }
 
