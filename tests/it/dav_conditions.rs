@@ -97,3 +97,27 @@ fn a_condition_that_cannot_be_read_is_refused() {
     refuse(&[("If-Match", "\"a\""), ("If-Match", "é")]);
     refuse(&[("If-None-Match", "\"é\", *")]);
 }
+
+#[test]
+fn a_length_that_is_wrong_changes_nothing() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    dav.put("a.md", "one\n");
+    let chunked = |path: &str, name: &str, value: &str| {
+        let headers = [("Transfer-Encoding", "chunked"), (name, value)];
+        dav.send("PUT", path, &headers, b"4\r\ntwo\n\r\n0\r\n\r\n")
+    };
+    for length in ["0", "3", "5", "four"] {
+        for path in ["a.md", "new.md"] {
+            let refused = chunked(path, "X-Expected-Entity-Length", length);
+            let says = refused.body.contains("has 4 bytes");
+            assert!(refused.status == 400 && says, "{length}: {} {}", refused.status, refused.body);
+        }
+    }
+    let refused = chunked("new.md", "Content-Range", "bytes 0-1/4");
+    assert_eq!(refused.status, 416, "{}", refused.body);
+    assert_eq!((dav.get("a.md").body, dav.get("new.md").status), ("one\n".into(), 404));
+    assert_eq!(chunked("a.md", "X-Expected-Entity-Length", "4").status, 204);
+    assert_eq!(dav.get("a.md").body, "two\n");
+}

@@ -48,6 +48,9 @@ pub(super) const ROOT: &str = "/_system/dav/";
 /// was kept.
 const MTIME: &str = "x-oc-mtime";
 
+/// How the Finder says how long a file is whose request does not.
+const ENTITY_LENGTH: &str = "x-expected-entity-length";
+
 const UNREADABLE_IF: &str = "the `If` header cannot be read; nothing was changed. Send one, as RFC 4918 has it: `(<token>)`, or `</path> ([\"etag\"])`";
 
 /// Answers one request.
@@ -127,6 +130,9 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     if is_lock && !locks::keeps_owner(&read.bytes) {
         return plain(StatusCode::BAD_REQUEST, locks::LONG_OWNER);
     }
+    if is_file && let Err(refusal) = set_length(&mut parts.headers, read.bytes.len()) {
+        return plain(StatusCode::BAD_REQUEST, &refusal);
+    }
     let at = place::in_vault(&parts.uri, &root);
     if let Err(error) = files.check_rights(at).await {
         return outcome::refused(&error);
@@ -201,6 +207,22 @@ fn destination(method: &Method, headers: &HeaderMap, root: &str) -> Option<Vault
         "COPY" | "MOVE" => place::destination_in_vault(headers, root),
         _ => None,
     }
+}
+
+/// Says how long the body is, which is whole by now, so that the crate compares it with a range before
+/// it writes. Refuses another length that the client announced.
+fn set_length(headers: &mut HeaderMap, size: usize) -> Result<(), String> {
+    if let Some(announced) = headers.get(ENTITY_LENGTH) {
+        let announced = String::from_utf8_lossy(announced.as_bytes());
+        if announced.trim().parse() != Ok(size) {
+            return Err(format!(
+                "the file has {size} bytes, not `{}`, as `X-Expected-Entity-Length` says; nothing was changed. Send it again",
+                announced.chars().take(20).collect::<String>().escape_debug()
+            ));
+        }
+    }
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(size));
+    Ok(())
 }
 
 fn mtime_ns(headers: &HeaderMap) -> Option<i64> {
