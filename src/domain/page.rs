@@ -82,6 +82,11 @@ impl VaultPath {
         self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
+    /// Whether it is below a folder; a path is not inside itself.
+    pub fn is_inside(&self, folder: &Self) -> bool {
+        self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.starts_with('/'))
+    }
+
     /// A part that starts with `_` keeps the page out of search; links to it still work.
     pub fn is_private(&self) -> bool {
         self.0.split('/').any(|part| part.starts_with('_'))

@@ -35,6 +35,7 @@ mod dav;
 mod dav_conditions;
 mod dav_limits;
 mod dav_locks;
+mod dav_moves;
 mod dav_rights;
 mod deadlines;
 mod doctor_public;

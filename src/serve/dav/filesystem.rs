@@ -27,6 +27,7 @@ use super::{
     file::{Metadata, OpenFile},
     lost,
     outcome::Outcome,
+    transfer::Transfer,
 };
 use crate::{
     app::{App, hosted::HostedVault, rights::Rights},
@@ -59,8 +60,8 @@ pub struct VaultFiles {
     pub listed: Arc<AtomicUsize>,
     /// Whether any file of the vault has properties. The crate asks for each file of a listing.
     pub has_properties: Arc<OnceCell<bool>>,
-    /// Where a COPY or MOVE puts things.
-    pub destination: Option<VaultPath>,
+    /// What a COPY or MOVE takes where.
+    pub transfer: Option<Transfer>,
     /// The crate asked to delete the file at the destination before something takes its place.
     pub is_replacing: Arc<AtomicBool>,
     pub outcome: Arc<Outcome>,
@@ -103,11 +104,11 @@ impl VaultFiles {
     /// Refuses what the caller has no right to, before the protocol's crate looks at locks: that
     /// there is one says that a file is there.
     pub async fn check_rights(&self, path: Option<VaultPath>) -> Result<()> {
-        let (method, destination) = (self.method.clone(), self.destination.clone());
-        self.run(move |vault| match (method.as_str(), path) {
-            ("LOCK" | "UNLOCK", path) => vault.check_change(path.as_ref()),
-            ("PUT" | "PATCH" | "MKCOL", Some(path)) => vault.check_reach(&path),
-            ("COPY" | "MOVE", _) => destination.map_or(Ok(()), |to| vault.check_reach(&to)),
+        let (method, transfer) = (self.method.clone(), self.transfer.clone());
+        self.run(move |vault| match (method.as_str(), path, transfer) {
+            ("LOCK" | "UNLOCK", path, _) => vault.check_change(path.as_ref()),
+            ("PUT" | "PATCH" | "MKCOL", Some(path), _) => vault.check_reach(&path),
+            (_, _, Some(transfer)) => vault.check_reach(&transfer.to),
             _ => Ok(()),
         })
         .await
@@ -151,14 +152,15 @@ impl VaultFiles {
     }
 
     fn is_destination(&self, path: &VaultPath) -> bool {
-        self.destination.as_ref() == Some(path)
+        self.transfer.as_ref().is_some_and(|transfer| transfer.to == *path)
     }
 
     /// Whether a folder is one that a COPY or MOVE empties to put something in its place.
     fn is_replaced(&self, folder: Option<&VaultPath>) -> bool {
-        let (Some(folder), Some(to)) = (folder, &self.destination) else { return false };
-        let rest = folder.as_str().strip_prefix(to.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let (Some(folder), Some(Transfer { to, .. })) = (folder, &self.transfer) else {
+            return false;
+        };
+        folder == to || folder.is_inside(to)
     }
 
     async fn stat(&self, path: Option<VaultPath>) -> FsResult<HostedFile> {

@@ -10,6 +10,7 @@ mod if_header;
 mod locks;
 mod outcome;
 mod place;
+mod transfer;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -40,6 +41,7 @@ pub(super) use locks::Locks;
 use filesystem::VaultFiles;
 use outcome::{OUTSIDE, Outcome, plain};
 use place::Place;
+use transfer::Transfer;
 
 /// What every address of a vault starts with.
 pub(super) const ROOT: &str = "/_system/dav/";
@@ -102,7 +104,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         seen: Arc::default(),
         listed: Arc::default(),
         has_properties: Arc::default(),
-        destination: destination(&parts.method, &parts.headers, &root),
+        transfer: Transfer::of(&parts, &root),
         is_replacing: Arc::default(),
         outcome: outcome.clone(),
     };
@@ -136,6 +138,9 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     let at = place::in_vault(&parts.uri, &root);
     if let Err(error) = files.check_rights(at).await {
         return outcome::refused(&error);
+    }
+    if let Some(refusal) = files.transfer.as_ref().and_then(Transfer::refusal) {
+        return plain(StatusCode::FORBIDDEN, refusal);
     }
     let principal = link.rights.actor("webdav").who;
     let locks = site.locks.of_vault(&files, &principal);
@@ -199,14 +204,6 @@ fn finished(
 /// Whether a request says what it expects to be there.
 fn is_conditional(headers: &HeaderMap) -> bool {
     ["if-match", "if-none-match", "if"].iter().any(|name| headers.contains_key(*name))
-}
-
-/// The path in the vault to which a COPY or MOVE puts something.
-fn destination(method: &Method, headers: &HeaderMap, root: &str) -> Option<VaultPath> {
-    match method.as_str() {
-        "COPY" | "MOVE" => place::destination_in_vault(headers, root),
-        _ => None,
-    }
 }
 
 /// Says how long the body is, which is whole by now, so that the crate compares it with a range before
