@@ -123,7 +123,8 @@ impl App {
     /// Refuses that files leave their places while a note shows them under a path that would then
     /// mean another place, where the caller may not look: a file could be made for a note to show,
     /// and removed. For a note that the caller reads, places alone decide, so that the answer is the
-    /// same whether a hidden file is there or not. What moves with its note stays shown.
+    /// same whether a hidden file is there or not. What moves with its note stays shown, and a note
+    /// that is deleted with it shows nothing.
     pub(super) fn check_leaving(
         &self,
         vault: &VaultRow,
@@ -143,9 +144,13 @@ impl App {
             let Some(shown) = shown.filter(|shown| leaving.contains(shown.as_str())) else {
                 continue;
             };
-            if let Some(moving) = moving
-                && moving.carries(from, target, &shown)?
-            {
+            let is_gone_or_carried = match moving {
+                Some(moving) if moving.after(from)?.is_some() => {
+                    moving.carries(from, target, &shown)?
+                }
+                _ => leaving.contains(from.as_str()),
+            };
+            if is_gone_or_carried {
                 continue;
             }
             let is_open = match seen.has(&vault.name, pid) {

@@ -57,9 +57,28 @@ pub enum Expected {
     Content([u8; 32]),
 }
 
+impl Expected {
+    /// What a writer expects who saw this.
+    pub fn like(file: Option<&HostedFile>) -> Self {
+        match file.map(|file| file.hash) {
+            None => Self::Absent,
+            Some(None) => Self::Folder,
+            Some(Some(hash)) => Self::Content(hash),
+        }
+    }
+
+    /// Whether this is what is there.
+    pub fn is_met_by(self, file: Option<&HostedFile>) -> bool {
+        self == Self::Any || self == Self::like(file)
+    }
+}
+
 /// One thing that a write does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileStep {
+    /// Goes on only where this is there.
+    #[allow(missing_docs, reason = "described above")]
+    Check { path: VaultPath, expected: Expected },
     /// Writes a file. Folders above it that are missing are made.
     #[allow(missing_docs, reason = "described above")]
     Put { path: VaultPath, bytes: Vec<u8>, mtime_ns: i64, expected: Expected },
@@ -98,6 +117,14 @@ pub struct HostedLimits {
 impl HostedLimits {
     pub(super) fn allow(self, usage: HostedUsage) -> bool {
         usage.files <= self.files && usage.bytes <= self.bytes
+    }
+
+    /// Refuses a vault that would hold this.
+    pub fn check(self, vault: &str, usage: HostedUsage) -> Result<()> {
+        match self.allow(usage) {
+            true => Ok(()),
+            false => Err(refusal::full(vault, usage, self)),
+        }
     }
 }
 
@@ -248,14 +275,10 @@ pub(super) mod refusal {
 
     /// Refuses a file that is not what its writer expects.
     pub fn check(path: &str, file: Option<&HostedFile>, expected: Expected) -> Result<()> {
-        let hash = file.map(|file| file.hash);
         match expected {
-            Expected::Any => Ok(()),
-            Expected::Absent if hash.is_none() => Ok(()),
-            Expected::Folder if hash == Some(None) => Ok(()),
-            Expected::Content(content) if hash == Some(Some(content)) => Ok(()),
+            expected if expected.is_met_by(file) => Ok(()),
             Expected::Absent => Err(exists(path)),
-            Expected::Folder | Expected::Content(_) => Err(changed(path)),
+            _ => Err(changed(path)),
         }
     }
 

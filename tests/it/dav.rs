@@ -217,14 +217,15 @@ fn what_is_replaced_goes_to_the_trash_and_a_refusal_says_why() {
         assert!(refused.body.contains("write"), "{method}: {}", refused.body);
     }
     assert_eq!(dav.get("closed/n.md").body, "# Closed\n");
-    // Several: their statuses, and the sentence in the description.
+    // A folder goes as a whole or not at all.
     let refused = over(&ann, "MOVE", "board/deep.md", "closed");
+    assert!(refused.status == 403 && refused.body.contains("write"), "{}", refused.body);
+    // Several: their statuses, and the sentence in the description.
+    let refused = ann.send("DELETE", "closed", &[], b"");
     assert_eq!(refused.status, 207, "{}", refused.body);
     let (_, described) = refused.body.split_once("<D:responsedescription>").unwrap();
     assert!(described.contains("write"), "{}", refused.body);
     assert!(described.ends_with("</D:responsedescription>\n</D:multistatus>"), "{described}");
-    let refused = ann.send("DELETE", "closed", &[], b"");
-    assert!(refused.body.contains("<D:responsedescription>"), "{}", refused.body);
     assert_eq!(dav.get("closed/deep/n.md").body, "# Deep\n");
 }
 

@@ -1,5 +1,5 @@
 //! What a request expects to be there: read as RFC 4918 and RFC 9110 mean it, refused where it
-//! cannot be read.
+//! cannot be read, and true until the write.
 
 use crate::{
     dav::Dav,
@@ -96,6 +96,70 @@ fn a_condition_that_cannot_be_read_is_refused() {
     refuse(&[("If-Match", "\"é\"")]);
     refuse(&[("If-Match", "\"a\""), ("If-Match", "é")]);
     refuse(&[("If-None-Match", "\"é\", *")]);
+}
+
+#[test]
+fn a_condition_holds_until_the_write() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let owner = token(&home, "owner");
+    let dav = Dav::new(&server, &owner, "team");
+    let to = dav.destination("to.md");
+    let send = |method: &str, path: &str, etag: &str, body: &str| {
+        let mut headers = vec![("If-Match", etag)];
+        if matches!(method, "MOVE" | "COPY") {
+            headers.push(("Destination", to.as_str()));
+        }
+        Dav::new(&server, &owner, "team").send(method, path, &headers, body.as_bytes()).status
+    };
+    for round in 0..20 {
+        for method in ["DELETE", "MOVE", "COPY"] {
+            let (path, first) = (format!("{method}{round}.md"), format!("{method} {round}\n"));
+            let etag = dav.put(&path, &first).headers["etag"].clone();
+            let (put, other) = std::thread::scope(|scope| {
+                let put = scope.spawn(|| send("PUT", &path, &etag, "changed\n"));
+                let other = scope.spawn(|| send(method, &path, &etag, ""));
+                (put.join().unwrap(), other.join().unwrap())
+            });
+            let is_done = |status: u16| (200..300).contains(&status);
+            let what = format!("{path}: PUT {put}, {method} {other}");
+            assert!(is_done(put) || put == 412, "{what}");
+            assert!(is_done(other) || matches!(other, 404 | 412), "{what}");
+            match method {
+                // A copy may be made of what was expected, and the file be written then.
+                "COPY" if is_done(other) => assert_eq!(dav.get("to.md").body, first, "{what}"),
+                "COPY" => assert!(is_done(put), "{what}"),
+                _ => assert!(is_done(put) != is_done(other), "{what}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_must_not_be_replaced_is_not() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let owner = token(&home, "owner");
+    let dav = Dav::new(&server, &owner, "team");
+    for round in 0..20 {
+        for method in ["MOVE", "COPY"] {
+            let to = dav.destination(&format!("{method}{round}.md"));
+            let files = ["a.md", "b.md"];
+            for file in files {
+                assert!(dav.put(file, &format!("{file} {method} {round}\n")).status < 300);
+            }
+            let send = |file: &'static str| {
+                let headers = [("Destination", to.as_str()), ("Overwrite", "F")];
+                Dav::new(&server, &owner, "team").send(method, file, &headers, b"").status
+            };
+            let statuses = std::thread::scope(|scope| {
+                files.map(|file| scope.spawn(move || send(file))).map(|sent| sent.join().unwrap())
+            });
+            let mut sorted = statuses;
+            sorted.sort_unstable();
+            assert_eq!(sorted, [201, 412], "{method} {round}");
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! COPY and MOVE onto what is there: all of it happens, or nothing.
 
 use crate::{
-    dav::Dav,
-    hosted::{hosted, serve, token},
-    support::Answer,
+    dav::{Dav, finds},
+    dav_rights::{LOCK, user},
+    hosted::{command, hosted, say, serve, token},
+    support::{Answer, Home, Server, put},
 };
 
 /// `é` as one character, and as two.
@@ -34,6 +35,15 @@ fn assert_untouched(dav: &Dav<'_>, paths: &[&str], after: &str) {
     }
     let trash = dav.send("PROPFIND", ".trash", &[("Depth", "1")], b"");
     assert_eq!(trash.status, 404, "{after}: {}", trash.body);
+}
+
+/// A server for a vault of 1,000 bytes.
+fn serve_small_vault(home: &Home) -> Server {
+    let config = home.dir.path().join("limits.toml");
+    put(&config, "[hosted]\nvault_bytes = 1000\n");
+    let mut serving = command(home, &["serve", "--listen", "127.0.0.1:0"]);
+    serving.arg("--config").arg(&config);
+    Server::start(serving)
 }
 
 #[test]
@@ -102,4 +112,164 @@ fn a_folder_is_the_same_in_every_spelling() {
         }
     }
     assert_eq!(dav.get(&composed("a/e/e/n.md")).status, 404);
+}
+
+#[test]
+fn what_may_not_move_or_go_leaves_the_destination_as_it_is() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--whole-vault", "team", "--write"]]);
+    let server = serve_small_vault(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &ann, "team");
+    let method_page = "---\nmcp_method: plan\n---\nPlan it.\n";
+    make_folders(&owner, &["method", "method/deep", "plain", "plain/deep", "board"]);
+    let files = ["method/a.md", "plain/b.md", "plain/c.png", "plain/deep/d.md", "board/p.png"];
+    make_files(&owner, &files);
+    assert_eq!(owner.put("method/deep/tool.md", method_page).status, 201);
+    for (verb, from, to) in [
+        ("MOVE", "method", "plain"),
+        ("COPY", "method", "plain"),
+        ("MOVE", "method", "plain/b.md"),
+        ("COPY", "method", "plain/b.md"),
+        ("MOVE", "plain", "method"),
+        ("COPY", "plain", "method"),
+        ("MOVE", "plain/b.md", "method"),
+        ("COPY", "plain/b.md", "method"),
+    ] {
+        let refused = transfer(&ann, verb, from, to);
+        let what = format!("{verb} {from} to {to}");
+        assert!(matches!(refused.status, 207 | 403), "{what}: {} {}", refused.status, refused.body);
+        assert!(refused.body.contains("agents follow"), "{what}: {}", refused.body);
+        assert_untouched(&owner, &files, &what);
+        assert_eq!(owner.get("method/deep/tool.md").body, method_page, "{what}");
+    }
+    // What would not fit does not empty the destination either.
+    assert_eq!(owner.put("board/large.bin", &"x".repeat(600)).status, 201);
+    let refused = transfer(&owner, "COPY", "board", "plain");
+    assert!(refused.body.contains("hosted.vault_bytes"), "{} {}", refused.status, refused.body);
+    assert_untouched(&owner, &files, "COPY board to plain");
+}
+
+#[test]
+fn a_folder_that_is_replaced_is_in_the_trash_and_comes_back_with_undo() {
+    let home = hosted("team");
+    let secret = token(&home, "owner");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &secret, "team");
+    make_folders(&dav, &["new", "new/sub", "old", "old/sub", "old/empty"]);
+    for (path, text) in [
+        ("new/n.md", "# New\n\nhalcyonic\n"),
+        ("new/sub/n.md", "# New below\n"),
+        ("new/p.png", "new"),
+        ("old/n.md", "# Old\n\nobsoletic\n"),
+        ("old/sub/n.md", "# Old below\n"),
+        ("old/p.png", "old"),
+        ("old/sub/p.png", "old below"),
+    ] {
+        assert_eq!(dav.put(path, text).status, 201, "{path}");
+    }
+    let moved = transfer(&dav, "MOVE", "new", "old");
+    assert_eq!(moved.status, 204, "{}", moved.body);
+    for (path, text) in [
+        ("old/n.md", "# New\n\nhalcyonic\n"),
+        ("old/sub/n.md", "# New below\n"),
+        ("old/p.png", "new"),
+        (".trash/n.md", "# Old\n\nobsoletic\n"),
+        (".trash/n%202.md", "# Old below\n"),
+        (".trash/p.png", "old"),
+        (".trash/p%202.png", "old below"),
+    ] {
+        assert_eq!(dav.get(path).body, text, "{path}");
+    }
+    for gone in ["new", "old/empty", "old/sub/p.png"] {
+        assert_eq!(dav.send("PROPFIND", gone, &[("Depth", "0")], b"").status, 404, "{gone}");
+    }
+    assert_eq!(finds(&server, &secret, "halcyonic"), ["New"]);
+    assert!(finds(&server, &secret, "obsoletic").is_empty());
+    assert!(say(&home, &["vault", "rescan"]).contains("0 new, 0 changed, 0 gone"));
+    say(&home, &["undo"]);
+    assert_eq!(dav.get("old/n.md").body, "# Old\n\nobsoletic\n");
+    assert_eq!(dav.get("old/sub/n.md").body, "# Old below\n");
+    assert_eq!(dav.get("new/n.md").body, "# New\n\nhalcyonic\n");
+    assert_eq!(finds(&server, &secret, "obsoletic"), ["Old"]);
+}
+
+#[test]
+fn files_and_folders_take_the_place_of_each_other() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    for (method, from_stays) in [("MOVE", false), ("COPY", true)] {
+        for (from, to) in [("f", "g"), ("f", "g.md"), ("f.md", "g"), ("f.md", "g.md")] {
+            let what = format!("{method} {from} to {to}");
+            let root = what.replace([' ', '.'], "-");
+            let inside = |path: &str| format!("{root}/{path}");
+            for folder in [root.clone(), inside("f"), inside("g"), inside("g/h")] {
+                assert_eq!(dav.send("MKCOL", &folder, &[], b"").status, 201, "{what}");
+            }
+            for path in ["f.md", "g.md", "f/x.md", "f/p.png", "g/y.md", "g/h/y.md"] {
+                assert_eq!(dav.put(&inside(path), &inside(path)).status, 201, "{what}");
+            }
+            let done = transfer(&dav, method, &inside(from), &inside(to));
+            assert_eq!(done.status, 204, "{what}: {}", done.body);
+            let arrived: &[(&str, &str)] = match from {
+                "f" => &[("/x.md", "f/x.md"), ("/p.png", "f/p.png")],
+                _ => &[("", "f.md")],
+            };
+            for (path, text) in arrived {
+                assert_eq!(dav.get(&inside(&format!("{to}{path}"))).body, inside(text), "{what}");
+                assert_eq!(dav.get(&inside(text)).status == 200, from_stays, "{what}");
+            }
+            for gone in ["g/y.md", "g/h/y.md"] {
+                assert_eq!(dav.get(&inside(gone)).status == 404, to == "g", "{what}");
+            }
+        }
+    }
+    assert!(say(&home, &["vault", "rescan"]).contains("0 new, 0 changed, 0 gone"));
+}
+
+#[test]
+fn a_lock_ends_with_what_is_replaced_and_not_before() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--whole-vault", "team", "--write"]]);
+    let server = serve(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &ann, "team");
+    make_folders(&owner, &["method", "plain", "held"]);
+    make_files(&owner, &["held/n.md", "plain/n.md"]);
+    owner.put("method/tool.md", "---\nmcp_method: plan\n---\nPlan it.\n");
+    let held =
+        ann.send("LOCK", "held", &[("Depth", "infinity")], LOCK).headers["lock-token"].clone();
+    let over = |from: &str| {
+        let condition = format!("<{}> ({held})", ann.destination("held"));
+        let headers = [("Destination", &*ann.destination("held")), ("If", &condition)];
+        ann.send("MOVE", from, &headers, b"").status
+    };
+    assert_eq!(over("method"), 403);
+    assert_eq!(owner.put("held/n.md", "# N\n").status, 423, "it is locked still");
+    assert_eq!(over("plain"), 204);
+    assert_eq!(owner.put("held/n.md", "# N\n").status, 204);
+}
+
+#[test]
+fn very_many_notes_move_in_parts() {
+    let home = hosted("team");
+    let server = serve(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    make_folders(&dav, &["a", "a/b", "c"]);
+    // Bytes that are no text are kept, and nobody reads them.
+    let note = vec![0xff; 15 << 20];
+    for path in ["a/1.md", "a/2.md", "a/3.md", "a/b/4.md", "a/b/5.md"] {
+        assert_eq!(dav.send("PUT", path, &[], &note).status, 201, "{path}");
+    }
+    for (from, to) in [("a", "d"), ("c", "a")] {
+        let refused = transfer(&dav, "MOVE", from, to);
+        let says =
+            refused.body.contains("64 MiB; nothing was changed") && refused.body.contains("parts");
+        assert!(refused.status == 507 && says, "{} {}", refused.status, refused.body);
+    }
+    assert_eq!(dav.send("HEAD", "a/b/5.md", &[], b"").status, 200);
+    assert_eq!(transfer(&dav, "MOVE", "a/b", "e").status, 201);
+    assert_eq!(transfer(&dav, "MOVE", "a", "d").status, 201);
+    assert_eq!(dav.send("HEAD", "d/3.md", &[], b"").status, 200);
 }

@@ -1,6 +1,9 @@
 //! The files of a hosted vault as one caller may see and write them.
 
 mod changing;
+mod moving;
+
+pub use moving::Ends;
 
 use std::{
     collections::{HashMap, HashSet},

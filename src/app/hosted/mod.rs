@@ -8,7 +8,7 @@ mod transfer;
 mod write;
 
 pub use changes::OpenChanges;
-pub use files::HostedVault;
+pub use files::{Ends, HostedVault};
 pub use transfer::{Exported, Imported};
 
 use crate::{

@@ -234,7 +234,7 @@ impl App {
                         }
                     }
                 }
-                FileStep::Folder { .. } => {}
+                FileStep::Check { .. } | FileStep::Folder { .. } => {}
             }
         }
         Ok(left)
@@ -268,7 +268,7 @@ impl App {
                         known.insert(format!("{to}{rest}"), file.mtime_ns);
                     }
                 }
-                FileStep::Folder { .. } | FileStep::Remove { .. } => {}
+                FileStep::Check { .. } | FileStep::Folder { .. } | FileStep::Remove { .. } => {}
             }
         }
         Ok(known)

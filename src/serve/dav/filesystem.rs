@@ -26,11 +26,15 @@ use tokio::sync::OnceCell;
 use super::{
     file::{Metadata, OpenFile},
     lost,
-    outcome::Outcome,
+    outcome::{CHANGED, Outcome},
     transfer::Transfer,
 };
 use crate::{
-    app::{App, hosted::HostedVault, rights::Rights},
+    app::{
+        App,
+        hosted::{Ends, HostedVault},
+        rights::Rights,
+    },
     domain::{Code, Error, Result, VaultPath},
     store::{
         hosted::{Expected, HostedFile, Property},
@@ -62,8 +66,10 @@ pub struct VaultFiles {
     pub has_properties: Arc<OnceCell<bool>>,
     /// What a COPY or MOVE takes where.
     pub transfer: Option<Transfer>,
-    /// The crate asked to delete the file at the destination before something takes its place.
+    /// The crate asked to delete what is at the destination before something takes its place.
     pub is_replacing: Arc<AtomicBool>,
+    /// Something took the place of the destination.
+    pub is_replaced: Arc<AtomicBool>,
     pub outcome: Arc<Outcome>,
 }
 
@@ -151,16 +157,52 @@ impl VaultFiles {
         })
     }
 
-    fn is_destination(&self, path: &VaultPath) -> bool {
-        self.transfer.as_ref().is_some_and(|transfer| transfer.to == *path)
+    /// Whether this is what a COPY or MOVE replaces. The crate empties it first; here it goes when
+    /// something takes its place, or stays.
+    fn is_destination(&self, path: Option<&VaultPath>) -> bool {
+        let destination = self.transfer.as_ref().map(|transfer| &transfer.to);
+        destination.is_some() && destination == path
     }
 
-    /// Whether a folder is one that a COPY or MOVE empties to put something in its place.
-    fn is_replaced(&self, folder: Option<&VaultPath>) -> bool {
-        let (Some(folder), Some(Transfer { to, .. })) = (folder, &self.transfer) else {
-            return false;
-        };
-        folder == to || folder.is_inside(to)
+    /// What must be at a path still: what the request's conditions were checked against.
+    fn expected(&self, path: &VaultPath) -> Expected {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.conditional {
+            true => seen.get(path).copied().unwrap_or(Expected::Any),
+            false => Expected::Any,
+        }
+    }
+
+    /// The same for both ends of a COPY or MOVE.
+    fn ends(&self, from: &VaultPath, to: &VaultPath) -> Ends {
+        let is_destination = self.is_destination(Some(to));
+        let keeps = self.transfer.as_ref().is_some_and(|transfer| transfer.keeps_destination);
+        Ends {
+            source: self.expected(from),
+            destination: match is_destination && keeps {
+                true => Expected::Absent,
+                false => self.expected(to),
+            },
+            replaces_folder: is_destination && self.is_replacing.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Runs a write to a path that gives `false` where the request's conditions do not hold any more.
+    async fn change(
+        &self,
+        at: VaultPath,
+        work: impl FnOnce(&HostedVault<'_>) -> Result<bool> + Send + 'static,
+    ) -> FsResult<()> {
+        match self.ask(work).await? {
+            true => {
+                self.is_replaced.fetch_or(self.is_destination(Some(&at)), Ordering::Relaxed);
+                Ok(())
+            }
+            false => {
+                self.outcome.refuse_with(StatusCode::PRECONDITION_FAILED, CHANGED);
+                Err(FsError::Exists)
+            }
+        }
     }
 
     async fn stat(&self, path: Option<VaultPath>) -> FsResult<HostedFile> {
@@ -173,12 +215,8 @@ impl VaultFiles {
         };
         let at = path.clone();
         let found = self.ask(move |vault| vault.stat(&at)).await?;
-        let state = match found.as_ref().and_then(|file| file.hash) {
-            Some(hash) => Expected::Content(hash),
-            None => Expected::Absent,
-        };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.entry(path).or_insert(state);
+        seen.entry(path).or_insert(Expected::like(found.as_ref()));
         found.ok_or(FsError::NotFound)
     }
 
@@ -223,13 +261,7 @@ impl VaultFiles {
             return Err(FsError::Exists);
         }
         self.check_parent(&path).await?;
-        let expected = {
-            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            match self.conditional || options.create_new {
-                true => seen.get(&path).copied().unwrap_or(Expected::Any),
-                false => Expected::Any,
-            }
-        };
+        let expected = self.expected(&path);
         let (metadata, kept) = match found {
             Some((file, bytes)) => (Some(Metadata(file)), bytes),
             None => (None, Vec::new()),
@@ -294,9 +326,12 @@ impl DavFileSystem for VaultFiles {
                 return Err(FsError::InsufficientStorage);
             }
             let path = self.path(path)?;
-            let is_emptied = self.method == Method::DELETE || self.is_replaced(path.as_ref());
+            if self.is_destination(path.as_ref()) {
+                // The crate asks what to delete.
+                return Ok(Box::pin(stream::empty()) as FsStream<Box<dyn DavDirEntry>>);
+            }
             let mut files = self.ask(move |vault| vault.list(path.as_ref())).await?;
-            if is_emptied {
+            if self.method == Method::DELETE {
                 // The crate deletes in this order: a file goes after the notes that show it.
                 files.sort_by_key(|file| match file.is_folder() {
                     true => 1,
@@ -325,18 +360,27 @@ impl DavFileSystem for VaultFiles {
         Box::pin(async move {
             let Some(path) = self.path(path)? else { return Err(FsError::Exists) };
             self.check_parent(&path).await?;
-            let replaces = self.is_destination(&path) && self.is_replacing.load(Ordering::Relaxed);
-            self.ask(move |vault| match replaces {
-                true => vault.replace_by_folder(&path),
-                false => vault.make_folder(&path),
-            })
-            .await
+            let replaced = self.transfer.clone().filter(|transfer| {
+                transfer.to == path && self.is_replacing.load(Ordering::Relaxed)
+            });
+            let Some(Transfer { from, is_shallow, .. }) = replaced else {
+                return self.ask(move |vault| vault.make_folder(&path)).await;
+            };
+            let ends = self.ends(&path, &path);
+            let copied = from.filter(|_| !is_shallow);
+            let at = path.clone();
+            self.change(at, move |vault| vault.replace_by_folder(copied.as_ref(), &path, ends))
+                .await
         })
     }
 
     fn remove_dir<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, ()> {
         Box::pin(async move {
             let path = self.inner_path(path)?;
+            if self.is_destination(Some(&path)) {
+                self.is_replacing.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
             self.ask(move |vault| vault.remove_folder(&path)).await
         })
     }
@@ -344,26 +388,28 @@ impl DavFileSystem for VaultFiles {
     fn remove_file<'a>(&'a self, path: &'a DavPath) -> FsFuture<'a, ()> {
         Box::pin(async move {
             let path = self.inner_path(path)?;
-            if self.is_destination(&path) {
-                // The copy or move replaces it in one transaction, or is refused as a whole.
+            if self.is_destination(Some(&path)) {
                 self.is_replacing.store(true, Ordering::Relaxed);
                 return Ok(());
             }
-            self.ask(move |vault| vault.delete(&path)).await
+            let expected = self.expected(&path);
+            self.change(path.clone(), move |vault| vault.delete(&path, expected)).await
         })
     }
 
     fn rename<'a>(&'a self, from: &'a DavPath, to: &'a DavPath) -> FsFuture<'a, ()> {
         Box::pin(async move {
             let (from, to) = (self.inner_path(from)?, self.inner_path(to)?);
-            self.ask(move |vault| vault.rename(&from, &to)).await
+            let ends = self.ends(&from, &to);
+            self.change(to.clone(), move |vault| vault.rename(&from, &to, ends)).await
         })
     }
 
     fn copy<'a>(&'a self, from: &'a DavPath, to: &'a DavPath) -> FsFuture<'a, ()> {
         Box::pin(async move {
             let (from, to) = (self.inner_path(from)?, self.inner_path(to)?);
-            self.ask(move |vault| vault.copy(&from, &to)).await
+            let ends = self.ends(&from, &to);
+            self.change(to.clone(), move |vault| vault.copy(&from, &to, ends)).await
         })
     }
 

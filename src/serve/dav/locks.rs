@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     fmt,
     future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::{Duration, SystemTime},
 };
 
@@ -109,6 +109,20 @@ impl VaultLocks {
         let now = SystemTime::now();
         held.retain(|held| held.lock.timeout_at.is_none_or(|end| end > now));
         held
+    }
+
+    /// Ends the locks of what went, and those below it.
+    fn end(&self, path: &str) {
+        self.live().retain(|known| known.path != path && !is_below(&known.path, path));
+    }
+
+    /// Ends the locks of a destination whose place something took.
+    pub fn end_replaced(&self) {
+        let is_replaced = self.files.is_replaced.load(Ordering::Relaxed)
+            && self.files.is_replacing.load(Ordering::Relaxed);
+        if let Some(transfer) = self.files.transfer.as_ref().filter(|_| is_replaced) {
+            self.end(transfer.to.as_str());
+        }
     }
 
     /// Repeats an attempt that a lock refuses until no lock that does not count for the caller stands
@@ -312,7 +326,12 @@ impl DavLockSystem for VaultLocks {
 
     fn delete(&'_ self, path: &DavPath) -> LsFuture<'_, Result<(), ()>> {
         let path = normal(path);
-        self.live().retain(|known| known.path != path && !is_below(&known.path, &path));
+        // The crate forgets the locks of a destination before something takes its place.
+        let is_destination =
+            self.files.transfer.as_ref().is_some_and(|transfer| transfer.to.as_str() == path);
+        if !is_destination {
+            self.end(&path);
+        }
         Box::pin(ready(Ok(())))
     }
 }

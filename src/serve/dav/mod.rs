@@ -106,6 +106,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
         has_properties: Arc::default(),
         transfer: Transfer::of(&parts, &root),
         is_replacing: Arc::default(),
+        is_replaced: Arc::default(),
         outcome: outcome.clone(),
     };
     if let Err(error) = files.open_vault().await {
@@ -147,7 +148,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
     let handler = DavHandler::<()>::builder()
         .strip_prefix(root)
         .filesystem(Box::new(files))
-        .locksystem(Box::new(locks))
+        .locksystem(Box::new(locks.clone()))
         .principal(principal)
         .autoindex(false)
         .read_buf_size(64 << 10)
@@ -163,6 +164,7 @@ pub(super) async fn serve(State(site): State<Site>, request: Request) -> Respons
             "the request could not be handled; look whether it changed something before you send it again",
         );
     };
+    locks.end_replaced();
     let response = response.map(Body::new);
     drop(read.share);
     finished(response, &method, outcome, has_mtime)
@@ -203,7 +205,9 @@ fn finished(
 
 /// Whether a request says what it expects to be there.
 fn is_conditional(headers: &HeaderMap) -> bool {
-    ["if-match", "if-none-match", "if"].iter().any(|name| headers.contains_key(*name))
+    ["if-match", "if-none-match", "if-unmodified-since", "if"]
+        .iter()
+        .any(|name| headers.contains_key(*name))
 }
 
 /// Says how long the body is, which is whole by now, so that the crate compares it with a range before

@@ -128,6 +128,9 @@ fn end_of(bytes: &[u8]) -> Option<usize> {
 /// Why something cannot be moved or copied out of its vault.
 pub const OUTSIDE: &str = "the destination is outside of this vault; nothing was changed";
 
+/// Why a write whose conditions held before is refused.
+pub const CHANGED: &str = "something else is there than the request expects: somebody wrote at this moment; nothing was changed. Read it again";
+
 /// What a code of the protocol means to a person.
 fn sentence_of(status: StatusCode, method: &Method) -> Option<&'static str> {
     Some(match status {

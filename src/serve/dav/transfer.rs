@@ -16,6 +16,8 @@ pub struct Transfer {
     pub to: VaultPath,
     /// A copy of a folder without what is in it.
     pub is_shallow: bool,
+    /// What is at the destination stays.
+    pub keeps_destination: bool,
 }
 
 impl Transfer {
@@ -35,6 +37,9 @@ impl Transfer {
             from,
             to: place::destination_in_vault(&request.headers, root)?,
             is_shallow: is_copy && is_alone(&request.headers, "depth", "0"),
+            // What cannot be read allows nothing.
+            keeps_destination: request.headers.contains_key("overwrite")
+                && !is_alone(&request.headers, "overwrite", "T"),
         })
     }
 

@@ -173,6 +173,11 @@ impl Hosted for Postgres {
 
 fn take(tx: &mut Transaction<'_>, vault: &str, step: &FileStep) -> Result<(), Fault> {
     match step {
+        FileStep::Check { path, expected } => {
+            let known = find(tx, vault, path.as_str())?;
+            let file = known.as_ref().map(|(_, file)| file);
+            Ok(refusal::check(path.as_str(), file, *expected)?)
+        }
         FileStep::Put { path, bytes, mtime_ns, expected } => {
             put(tx, vault, path.as_str(), bytes, *mtime_ns, *expected)
         }

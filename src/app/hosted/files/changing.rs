@@ -1,9 +1,10 @@
 //! Changes to the files of a hosted vault.
 
-use super::{HostedVault, absent, expected, hidden};
+use std::collections::HashSet;
+
+use super::HostedVault;
 use crate::{
     app::{
-        attachments::Moving,
         hosted::{
             check_path,
             write::{key, now_ns},
@@ -102,40 +103,37 @@ impl HostedVault<'_> {
         self.write(&[FileStep::Folder { path: path.clone() }], Vec::new())
     }
 
-    /// Makes a folder where a file is, which is deleted in the same transaction, as [`Self::delete`]
-    /// does.
-    pub fn replace_by_folder(&self, path: &VaultPath) -> Result<()> {
-        self.check_folder(path)?;
-        self.again(|| {
-            let _turn = self.turn()?;
-            let (deleted, revision) = self.deletion(path)?;
-            self.check_leaving(std::slice::from_ref(path))?;
-            let folder = FileStep::Folder { path: path.clone() };
-            self.write(&[deleted, folder], revision.into_iter().collect())
-        })
-    }
-
     /// Deletes a file: it moves to the trash of the vault. What is in the trash, and what a leading
-    /// dot hides, is removed.
-    pub fn delete(&self, path: &VaultPath) -> Result<()> {
+    /// dot hides, is removed. `false` when the file is not what is expected.
+    pub fn delete(&self, path: &VaultPath, expected: Expected) -> Result<bool> {
         self.again(|| {
             let _turn = self.turn()?;
-            let (step, revision) = self.deletion(path)?;
+            let (file, bytes) = self.existing(path)?;
+            let (step, revision) = self.deletion(path, &file, bytes, &HashSet::new())?;
             self.check_leaving(std::slice::from_ref(path))?;
-            self.write(&[step], revision.into_iter().collect())
+            if !expected.is_met_by(Some(&file)) {
+                return Ok(false);
+            }
+            self.write(&[step], revision.into_iter().collect()).map(|()| true)
         })
     }
 
-    /// What deletes a file, and what the journal says of it.
-    fn deletion(&self, path: &VaultPath) -> Result<(FileStep, Option<Revision>)> {
-        let (file, bytes) = self.existing(path)?;
-        let expected = file.hash.map_or(Expected::Any, Expected::Content);
+    /// What deletes a file, and what the journal says of it. Names in the trash that are `taken` are
+    /// not free.
+    pub(super) fn deletion(
+        &self,
+        path: &VaultPath,
+        file: &HostedFile,
+        bytes: Vec<u8>,
+        taken: &HashSet<String>,
+    ) -> Result<(FileStep, Option<Revision>)> {
+        let expected = Expected::like(Some(file));
         if is_hidden(path.as_str()) {
             self.check_place(path)?;
             return Ok((FileStep::Remove { path: path.clone(), expected }, None));
         }
         self.check_removal(path, &bytes)?;
-        let to = self.trash_path(path)?;
+        let to = self.app.free_in_trash(&self.row, path, &|name| taken.contains(name))?;
         let moved = FileStep::Move { from: path.clone(), to: to.clone(), expected };
         Ok((moved, self.moved(path, &to, bytes)))
     }
@@ -147,103 +145,15 @@ impl HostedVault<'_> {
         self.write(&[remove], Vec::new())
     }
 
-    /// Moves a file, or a folder with everything below it. A file at the destination is deleted in the
-    /// same transaction, as [`Self::delete`] does.
-    pub fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        check_path(to)?;
-        self.again(|| {
-            let _turn = self.turn()?;
-            let source = self.stat(from)?.ok_or_else(|| absent(from))?;
-            if source.is_folder() {
-                self.check_folder(from)?;
-                self.check_folder(to)?;
-            } else {
-                self.check_unseen(to)?;
-            }
-            let mut steps = Vec::new();
-            let mut revisions = Vec::new();
-            let mut leaving = Vec::new();
-            if self.is_taken(to)? {
-                let (step, revision) = self.deletion(to)?;
-                steps.push(step);
-                revisions.extend(revision);
-                leaving.extend(source.is_folder().then(|| to.clone()));
-            }
-            let moving = Moving { from, to };
-            let files = match source.is_folder() {
-                true => self.app.store.hosted.below(&self.row.name, from.as_str())?,
-                false => vec![source.clone()],
-            };
-            for file in files.iter().filter(|file| !file.is_folder()) {
-                let old = VaultPath::parse(&file.path)?;
-                let new = moving.after(&old)?.ok_or_else(|| absent(&old))?;
-                check_path(&new)?;
-                // The name of what is hidden below a folder is not told.
-                let (_, bytes) = self.read(&old)?.ok_or_else(|| partly_hidden(from))?;
-                self.check_removal(&old, &bytes)?;
-                self.check_arrival(&new, Some((&old, &bytes)), &bytes, Some(&moving))?;
-                revisions.extend(self.moved(&old, &new, bytes));
-                leaving.push(old);
-            }
-            self.app.check_leaving(&self.row, &leaving, Some(&moving), self.rights)?;
-            let expected = source.hash.map_or(Expected::Any, Expected::Content);
-            steps.push(FileStep::Move { from: from.clone(), to: to.clone(), expected });
-            self.write(&steps, revisions)
-        })
-    }
-
-    /// Copies a file with its properties. A file at the destination goes to the trash.
-    pub fn copy(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        check_path(to)?;
-        self.again(|| {
-            let _turn = self.turn()?;
-            let (_, bytes) = self.existing(from)?;
-            let before = self.app.store.hosted.read(&self.row.name, to.as_str())?;
-            let before = before.map(|(_, bytes)| bytes);
-            self.check_put(to, before.as_deref(), None, &bytes)?;
-            let size = bytes.len().max(before.as_ref().map_or(0, Vec::len));
-            let mut steps = Vec::new();
-            if before.is_some() && !self.is_recorded(to, size) && !is_hidden(to.as_str()) {
-                steps.push(self.kept_in_trash(to)?);
-            }
-            let expected = expected(before.as_deref());
-            steps.push(FileStep::Copy { from: from.clone(), to: to.clone(), expected });
-            let revision = Revision {
-                pid: None,
-                kind: Kind::Page,
-                key: key(&self.row, to),
-                moved_to: None,
-                before,
-                after: Some(bytes),
-            };
-            let revisions = self.is_recorded(to, size).then_some(revision);
-            self.write(&steps, revisions.into_iter().collect())
-        })
-    }
-
-    /// Whether a file is where something moves to, which is deleted then.
-    fn is_taken(&self, to: &VaultPath) -> Result<bool> {
-        match self.stat(to)? {
-            Some(there) if there.is_folder() => {
-                Err(Error::conflict(format!("the folder `{to}` exists already")))
-            }
-            Some(_) => Ok(true),
-            None if self.app.store.hosted.stat(&self.row.name, to.as_str())?.is_some() => {
-                Err(hidden(to))
-            }
-            None => Ok(false),
-        }
-    }
-
     /// Refuses that files go which notes show, where the notes would then mean files that the
     /// caller may not see.
-    fn check_leaving(&self, leaving: &[VaultPath]) -> Result<()> {
+    pub(super) fn check_leaving(&self, leaving: &[VaultPath]) -> Result<()> {
         self.app.check_leaving(&self.row, leaving, None, self.rights)
     }
 
     /// The turn of a caller who does not see everything: which files a note shows is looked at
     /// before the transaction, and must still be so in it.
-    fn turn(&self) -> Result<Option<Turn<'_>>> {
+    pub(super) fn turn(&self) -> Result<Option<Turn<'_>>> {
         match self.sees_everything() {
             true => Ok(None),
             false => self.app.store.revisions.turn().map(Some),
@@ -251,12 +161,17 @@ impl HostedVault<'_> {
     }
 
     /// Whether the journal records what happens to a file: notes, within the size of notes.
-    fn is_recorded(&self, path: &VaultPath, size: usize) -> bool {
+    pub(super) fn is_recorded(&self, path: &VaultPath, size: usize) -> bool {
         self.app.is_recorded(path, size)
     }
 
     /// The revision of a note that moves; `None` for what is no note before.
-    fn moved(&self, from: &VaultPath, to: &VaultPath, bytes: Vec<u8>) -> Option<Revision> {
+    pub(super) fn moved(
+        &self,
+        from: &VaultPath,
+        to: &VaultPath,
+        bytes: Vec<u8>,
+    ) -> Option<Revision> {
         if !self.is_recorded(from, bytes.len()) && !self.is_recorded(to, bytes.len()) {
             return None;
         }
@@ -270,19 +185,15 @@ impl HostedVault<'_> {
         })
     }
 
-    /// What keeps a file in the trash that is about to be replaced.
-    fn kept_in_trash(&self, path: &VaultPath) -> Result<FileStep> {
-        let to = self.trash_path(path)?;
+    /// What keeps a file in the trash that is about to be replaced. A writer who takes the name there
+    /// first is a conflict.
+    pub(super) fn kept_in_trash(&self, path: &VaultPath) -> Result<FileStep> {
+        let to = self.app.free_in_trash(&self.row, path, &|_| false)?;
         Ok(FileStep::Copy { from: path.clone(), to, expected: Expected::Absent })
     }
 
-    /// A name in the trash that is free now. A writer who takes it first is a conflict.
-    fn trash_path(&self, path: &VaultPath) -> Result<VaultPath> {
-        self.app.free_in_trash(&self.row, path, &|_| false)
-    }
-
     /// Writes, under the change that the caller's last write began.
-    fn write(&self, steps: &[FileStep], mut revisions: Vec<Revision>) -> Result<()> {
+    pub(super) fn write(&self, steps: &[FileStep], mut revisions: Vec<Revision>) -> Result<()> {
         let keys: Vec<String> = revisions
             .iter()
             .flat_map(|revision| [revision.key.clone(), revision.key_after().to_owned()])
@@ -299,7 +210,7 @@ impl HostedVault<'_> {
     }
 
     /// Tries again what met another writer. The work looks anew at what is there each time.
-    fn again<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    pub(super) fn again<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         for _ in 1..ATTEMPTS {
             match work() {
                 Err(error) if error.code == Code::Conflict => {}
@@ -308,11 +219,4 @@ impl HostedVault<'_> {
         }
         work()
     }
-}
-
-/// The refusal of a folder with something in it that the caller does not see.
-fn partly_hidden(folder: &VaultPath) -> Error {
-    Error::invalid_params(format!(
-        "you may not move everything in `{folder}`; nothing was changed. Move its files one by one"
-    ))
 }

@@ -1,0 +1,279 @@
+//! Moves and copies in a hosted vault. What is at the destination goes to the trash in the same
+//! transaction, so that all of it happens or nothing.
+
+use std::{collections::HashSet, path::Path};
+
+use super::{HostedVault, absent, expected, hidden};
+use crate::{
+    app::{
+        attachments::Moving,
+        hosted::{check_path, write::key},
+        vaults::files::{is_hidden, is_page},
+    },
+    domain::{Error, Kind, Result, VaultPath},
+    store::{
+        hosted::{Expected, FileStep, HostedFile, HostedUsage, TRASH},
+        revisions::Revision,
+    },
+    vault::walk::is_note,
+};
+
+/// Bytes of notes that leave a folder in one transaction: all of them are in memory.
+const MAX_NOTES: u64 = 64 << 20;
+
+/// What a request that copies or moves expects at both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// What is copied or moved.
+    pub source: Expected,
+    /// What is where it goes.
+    pub destination: Expected,
+    /// Whether a folder there may be replaced, as a file always may.
+    pub replaces_folder: bool,
+}
+
+impl Ends {
+    fn are_met_by(&self, source: &HostedFile, there: Option<&HostedFile>) -> bool {
+        self.source.is_met_by(Some(source)) && self.destination.is_met_by(there)
+    }
+}
+
+/// What makes room at a destination.
+#[derive(Default)]
+struct Room {
+    steps: Vec<FileStep>,
+    revisions: Vec<Revision>,
+    /// The files that go.
+    leaving: Vec<VaultPath>,
+}
+
+impl HostedVault<'_> {
+    /// Moves a file, or a folder with everything below it. `false` when an end is not what is
+    /// expected.
+    pub fn rename(&self, from: &VaultPath, to: &VaultPath, ends: Ends) -> Result<bool> {
+        check_path(to)?;
+        self.again(|| {
+            let _turn = self.turn()?;
+            let source = self.stat(from)?.ok_or_else(|| absent(from))?;
+            if source.is_folder() {
+                self.check_folder(from)?;
+                self.check_folder(to)?;
+            } else {
+                self.check_unseen(to)?;
+            }
+            let there = self.replaced(to, ends)?;
+            if !ends.are_met_by(&source, there.as_ref()) {
+                return Ok(false);
+            }
+            let files = match source.is_folder() {
+                true => self.below_at_once(from)?,
+                false => vec![source.clone()],
+            };
+            let Room { mut steps, mut revisions, mut leaving } = self.room(to, there.as_ref())?;
+            if !source.is_folder() && there.is_some_and(|there| !there.is_folder()) {
+                // A file is where this one was.
+                leaving.clear();
+            }
+            let moving = Moving { from, to };
+            for file in files.iter().filter(|file| !file.is_folder()) {
+                let old = VaultPath::parse(&file.path)?;
+                let new = moving.after(&old)?.ok_or_else(|| absent(&old))?;
+                check_path(&new)?;
+                // The name of what is hidden below a folder is not told.
+                let (_, bytes) = self.read(&old)?.ok_or_else(|| partly_hidden(from))?;
+                self.check_removal(&old, &bytes)?;
+                self.check_arrival(&new, Some((&old, &bytes)), &bytes, Some(&moving))?;
+                revisions.extend(self.moved(&old, &new, bytes));
+                leaving.push(old);
+            }
+            self.app.check_leaving(&self.row, &leaving, Some(&moving), self.rights)?;
+            let expected = Expected::like(Some(&source));
+            steps.push(FileStep::Move { from: from.clone(), to: to.clone(), expected });
+            self.write(&steps, revisions).map(|()| true)
+        })
+    }
+
+    /// Copies a file with its properties. `false` when an end is not what is expected.
+    pub fn copy(&self, from: &VaultPath, to: &VaultPath, ends: Ends) -> Result<bool> {
+        check_path(to)?;
+        self.again(|| {
+            let _turn = self.turn()?;
+            let (source, bytes) = self.existing(from)?;
+            let before = self.app.store.hosted.read(&self.row.name, to.as_str())?;
+            let before = before.map(|(_, bytes)| bytes);
+            self.check_put(to, before.as_deref(), None, &bytes)?;
+            let there = self.replaced(to, ends)?;
+            if !ends.are_met_by(&source, there.as_ref()) {
+                return Ok(false);
+            }
+            let Room { mut steps, mut revisions, leaving } = match &before {
+                // The journal or the trash keeps a file that another one is written over.
+                Some(_) => Room::default(),
+                None => self.room(to, there.as_ref())?,
+            };
+            self.check_leaving(&leaving)?;
+            let size = bytes.len().max(before.as_ref().map_or(0, Vec::len));
+            if before.is_some() && !self.is_recorded(to, size) && !is_hidden(to.as_str()) {
+                steps.push(self.kept_in_trash(to)?);
+            }
+            // What the journal says was copied is copied.
+            steps.push(FileStep::Check {
+                path: from.clone(),
+                expected: Expected::like(Some(&source)),
+            });
+            let expected = expected(before.as_deref());
+            steps.push(FileStep::Copy { from: from.clone(), to: to.clone(), expected });
+            let revision = Revision {
+                pid: None,
+                kind: Kind::Page,
+                key: key(&self.row, to),
+                moved_to: None,
+                before,
+                after: Some(bytes),
+            };
+            revisions.extend(self.is_recorded(to, size).then_some(revision));
+            self.write(&steps, revisions).map(|()| true)
+        })
+    }
+
+    /// Makes a folder where something is. With `copied`, everything in that folder follows, and is
+    /// looked at first. `false` when the destination is not what is expected.
+    pub fn replace_by_folder(
+        &self,
+        copied: Option<&VaultPath>,
+        to: &VaultPath,
+        ends: Ends,
+    ) -> Result<bool> {
+        check_path(to)?;
+        self.check_folder(to)?;
+        self.again(|| {
+            let _turn = self.turn()?;
+            let there = self.replaced(to, ends)?;
+            if !ends.destination.is_met_by(there.as_ref()) {
+                return Ok(false);
+            }
+            if let Some(from) = copied {
+                self.check_copies(from, to)?;
+            }
+            let Room { mut steps, revisions, leaving } = self.room(to, there.as_ref())?;
+            self.check_leaving(&leaving)?;
+            steps.push(FileStep::Folder { path: to.clone() });
+            self.write(&steps, revisions).map(|()| true)
+        })
+    }
+
+    /// What is where something goes. A folder there is refused unless it may be replaced.
+    fn replaced(&self, to: &VaultPath, ends: Ends) -> Result<Option<HostedFile>> {
+        match self.stat(to)? {
+            Some(there) if there.is_folder() && !ends.replaces_folder => {
+                Err(Error::conflict(format!("the folder `{to}` exists already")))
+            }
+            Some(there) => Ok(Some(there)),
+            None if self.app.store.hosted.stat(&self.row.name, to.as_str())?.is_some() => {
+                Err(hidden(to))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What makes room where something is: a file is deleted, and a folder with everything in it.
+    fn room(&self, at: &VaultPath, there: Option<&HostedFile>) -> Result<Room> {
+        let Some(there) = there else { return Ok(Room::default()) };
+        let (mut files, mut folders) = (vec![there.clone()], Vec::new());
+        if there.is_folder() {
+            self.check_folder(at)?;
+            files = self.below_at_once(at)?;
+            folders.push(at.clone());
+        }
+        let mut room = Room::default();
+        let mut taken = HashSet::new();
+        for file in &files {
+            let path = VaultPath::parse(&file.path)?;
+            if file.is_folder() {
+                self.check_folder(&path)?;
+                folders.push(path);
+                continue;
+            }
+            let (file, bytes) = self.read(&path)?.ok_or_else(|| partly_hidden(at))?;
+            let (step, revision) = self.deletion(&path, &file, bytes, &taken)?;
+            if let FileStep::Move { to, .. } = &step {
+                taken.insert(to.as_str().to_owned());
+            }
+            room.steps.push(step);
+            room.revisions.extend(revision);
+            room.leaving.push(path);
+        }
+        // Folders go after what is in them.
+        folders.sort();
+        room.steps.extend(
+            folders
+                .into_iter()
+                .rev()
+                .map(|path| FileStep::Remove { path, expected: Expected::Folder }),
+        );
+        Ok(room)
+    }
+
+    /// Refuses a copy of a folder over what is there, where something in it may not be written there
+    /// or the vault has no place for it.
+    fn check_copies(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
+        let below =
+            |folder: &VaultPath| self.app.store.hosted.below(&self.row.name, folder.as_str());
+        let copying = Moving { from, to };
+        let source = below(from)?;
+        let mut folders = 0;
+        for folder in source.iter().filter(|file| file.is_folder()) {
+            folders += 1;
+            let old = VaultPath::parse(&folder.path)?;
+            self.check_folder(&copying.after(&old)?.ok_or_else(|| absent(&old))?)?;
+        }
+        let copied = self.visible(source)?;
+        for file in &copied {
+            let old = VaultPath::parse(&file.path)?;
+            let new = copying.after(&old)?.ok_or_else(|| absent(&old))?;
+            check_path(&new)?;
+            match is_page(new.as_str()) {
+                true => {
+                    let (_, bytes) = self.existing(&old)?;
+                    self.check_text(&new, &String::from_utf8_lossy(&bytes))?;
+                }
+                false => self.check_place(&new)?,
+            }
+        }
+        // What is replaced is in the trash then, which makes room.
+        let usage = self.app.store.hosted.usage(&self.row.name)?;
+        let mut trash = below(&VaultPath::parse(TRASH)?)?;
+        trash.retain(|file| !file.is_folder());
+        let gone = [trash, below(to)?].concat();
+        let weight = |files: &[HostedFile]| files.iter().map(|file| file.size).sum::<u64>();
+        let usage = HostedUsage {
+            files: usage.files.saturating_sub(gone.len() as u64) + folders + copied.len() as u64,
+            bytes: usage.bytes.saturating_sub(weight(&gone)) + weight(&copied),
+            ..usage
+        };
+        self.app.hosted_limits().check(&self.row.name, usage)
+    }
+
+    /// Everything below a folder, all of which one transaction takes along: not too much of it.
+    fn below_at_once(&self, folder: &VaultPath) -> Result<Vec<HostedFile>> {
+        let files = self.app.store.hosted.below(&self.row.name, folder.as_str())?;
+        // What is too large for a note is not in the journal.
+        let limit = self.app.config.limits.note_bytes;
+        let notes =
+            files.iter().filter(|file| is_note(Path::new(&file.path)) && file.size <= limit);
+        match notes.map(|file| file.size).sum::<u64>() {
+            0..=MAX_NOTES => Ok(files),
+            _ => Err(Error::limit(format!(
+                "the notes in `{folder}` have more than {} MiB; nothing was changed. Move or delete them in parts",
+                MAX_NOTES >> 20
+            ))),
+        }
+    }
+}
+
+/// The refusal of a folder with something in it that the caller does not see.
+fn partly_hidden(folder: &VaultPath) -> Error {
+    Error::invalid_params(format!(
+        "you may not move everything in `{folder}`; nothing was changed. Move its files one by one"
+    ))
+}
