@@ -323,6 +323,11 @@ pub trait Ledger: Send + Sync {
     /// The balance that an account had before a moment, from its postings.
     fn balance_before(&self, account: Account, at: Timestamp) -> Result<Money>;
 
+    /// What is left of the balance that an account had before a moment: less what was paid out
+    /// since, and less what was refunded since of what had been booked before. What came in since
+    /// does not count, nor does a payout that had been booked before and came back since.
+    fn unpaid_before(&self, account: Account, at: Timestamp) -> Result<Money>;
+
     /// Every account with its balance, by name.
     fn balances(&self) -> Result<Vec<(Account, Money)>>;
 

@@ -557,6 +557,62 @@ fn a_month_is_stated_and_paid_once() {
     assert!(ok, "{out}{err}");
 }
 
+/// Books in which mira earned 10 in September, 20 in October and 50 since, with these entries.
+fn three_months() -> (Home, Store, Market, UserId, [EntryId; 3]) {
+    let home = Home::new();
+    home.say(&["user", "add", "mira", "--role", "author"]);
+    let (store, market) = open(&home.data(), |_| {});
+    let mira = user(&store, "mira");
+    let earned = [10, 20, 50].map(|amount| {
+        let entry = NewEntry::new(EntryKind::Sale, format!("sale:{amount}"))
+            .add(Account::Outside(Outside::X402), Money(-amount))
+            .add(Account::Author(mira), Money(amount));
+        store.ledger.post(&entry).unwrap().entry().id
+    });
+    let db = rusqlite::Connection::open(home.data().join("notewell.db")).unwrap();
+    db.execute_batch(
+        "DROP TRIGGER entries_are_fixed;
+         UPDATE entries SET at = unixepoch('2025-09-15') * 1000 WHERE key = 'sale:10';
+         UPDATE entries SET at = unixepoch('2025-10-15') * 1000 WHERE key = 'sale:20';",
+    )
+    .unwrap();
+    (home, store, market, mira, earned)
+}
+
+#[test]
+fn months_that_are_settled_late_are_not_paid_twice() {
+    if support::only_sqlite("it drops triggers, which all libraries of a server share") {
+        return;
+    }
+    let (september, october) = ("2025-09", "2025-10");
+    let pay = |market: &Market, mira, month| market.payout(mira, month, Outside::Manual, "");
+    {
+        let (_home, _store, market, mira, _) = three_months();
+        assert_eq!(pay(&market, mira, september).unwrap().amount, Money(10));
+        assert_eq!(market.statement(mira, october).unwrap().payable, Money(20));
+        assert_eq!(pay(&market, mira, october).unwrap().amount, Money(20));
+    }
+    {
+        let (_home, store, market, mira, _) = three_months();
+        assert_eq!(pay(&market, mira, october).unwrap().amount, Money(30), "and all before it");
+        assert_eq!(market.statement(mira, september).unwrap().payable, Money::ZERO);
+        let error = pay(&market, mira, september).unwrap_err();
+        assert!(error.message.contains("nothing is to be paid for 2025-09"), "{error}");
+        assert_eq!(store.ledger.balance(Account::Author(mira)).unwrap(), Money(50));
+    }
+    {
+        let (_home, _store, market, mira, [sold_in_september, _, sold_since]) = three_months();
+        let payable = |month| market.payable(mira, month).unwrap();
+        market.refund(sold_since, "").unwrap();
+        assert_eq!((payable(september), payable(october)), (Money(10), Money(30)));
+        let paid = pay(&market, mira, september).unwrap();
+        market.refund(paid.entry, "it came back").unwrap();
+        assert_eq!((payable(september), payable(october)), (Money(10), Money(30)));
+        market.refund(sold_in_september, "").unwrap();
+        assert_eq!((payable(september), payable(october)), (Money::ZERO, Money(20)));
+    }
+}
+
 #[test]
 fn doctor_names_what_is_wrong_with_the_books() {
     if support::only_sqlite("it drops triggers, which all libraries of a server share") {

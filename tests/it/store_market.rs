@@ -161,6 +161,49 @@ fn entries_are_listed_by_account_kind_and_time() {
 }
 
 #[test]
+fn what_is_unpaid_of_a_balance_counts_what_was_paid_or_refunded_of_it_since() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let account = Account::Author(MIRA);
+        // Entries have milliseconds.
+        let moment = || {
+            std::thread::sleep(Duration::from_millis(3));
+            let now = Timestamp::now();
+            std::thread::sleep(Duration::from_millis(3));
+            now
+        };
+        let book = |kind, key: &str, amount: i64, ends: Option<EntryId>| {
+            let entry = NewEntry { ends, ..NewEntry::new(kind, key) }
+                .add(account, Money(amount))
+                .add(Account::Outside(Outside::X402), Money(-amount));
+            ledger.post(&entry).unwrap().entry().id
+        };
+        let unpaid = |at| ledger.unpaid_before(account, at).unwrap().0;
+        assert_eq!(unpaid(moment()), 0);
+        book(EntryKind::Sale, "early", 100, None);
+        let other = book(EntryKind::Sale, "other", 7, None);
+        let paid = book(EntryKind::Payout, "paid", -50, None);
+        let first = moment();
+        book(EntryKind::Sale, "late", 20, None);
+        let second = moment();
+        let now = book(EntryKind::Sale, "now", 500, None);
+        assert_eq!((unpaid(first), unpaid(second)), (57, 77));
+        book(EntryKind::Refund, "refund of now", -500, Some(now));
+        assert_eq!((unpaid(first), unpaid(second)), (57, 77), "it came in since");
+        book(EntryKind::Refund, "refund of other", -7, Some(other));
+        assert_eq!((unpaid(first), unpaid(second)), (50, 70));
+        let again = book(EntryKind::Payout, "again", -30, None);
+        assert_eq!((unpaid(first), unpaid(second)), (20, 40), "whichever month it was for");
+        book(EntryKind::Refund, "again came back", 30, Some(again));
+        assert_eq!((unpaid(first), unpaid(second)), (50, 70));
+        book(EntryKind::Refund, "paid came back", 50, Some(paid));
+        assert_eq!((unpaid(first), unpaid(second)), (50, 70), "it is of the balance of now");
+        assert_eq!(unpaid(moment()), balance(store, account).0);
+        proved(store);
+    });
+}
+
+#[test]
 fn a_call_holds_its_price_and_is_charged_or_not() {
     every_store(|store, _| {
         let ledger = &*store.ledger;

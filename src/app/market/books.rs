@@ -80,13 +80,12 @@ impl Market {
     }
 
     /// What is to be paid to an author for a month that is over, and everything before it: the
-    /// balance at its end, less what was paid or refunded since.
+    /// balance at its end, less what was paid since, also for another month, and what was refunded
+    /// of it since.
     pub fn payable(&self, author: UserId, month: &str) -> Result<Money> {
         let (_, end) = self::month(month)?;
-        let ledger = &self.shared.ledger;
-        let account = Account::Author(author);
-        let at_end = ledger.balance_before(account, end)?;
-        Ok(at_end.min(ledger.balance(account)?).max(Money::ZERO))
+        let unpaid = self.shared.ledger.unpaid_before(Account::Author(author), end)?;
+        Ok(unpaid.max(Money::ZERO))
     }
 
     /// Books the payout of a month that is over. Each month is paid once.

@@ -83,6 +83,23 @@ impl Ledger for Postgres {
         })
     }
 
+    fn unpaid_before(&self, account: Account, at: Timestamp) -> Result<Money> {
+        self.read(|db| {
+            let row = db.query_one(
+                "SELECT coalesce(sum(p.amount), 0)::bigint FROM accounts a
+                 JOIN postings p ON p.account = a.id JOIN entries e ON e.id = p.entry
+                 LEFT JOIN entries o ON o.id = e.ends
+                 WHERE a.name = $1 AND CASE
+                     WHEN e.at < $2 OR e.kind = 'payout' THEN true
+                     WHEN e.kind <> 'refund' THEN false
+                     WHEN o.kind = 'payout' THEN o.at >= $2
+                     ELSE o.at < $2 END",
+                &[&account.to_string(), &at.0],
+            )?;
+            Ok(Money(row.try_get(0)?))
+        })
+    }
+
     fn balances(&self) -> Result<Vec<(Account, Money)>> {
         self.read(|db| {
             db.query(

@@ -91,6 +91,22 @@ impl Ledger for Sqlite {
         })
     }
 
+    fn unpaid_before(&self, account: Account, at: Timestamp) -> Result<Money> {
+        self.read(|db| {
+            db.prepare_cached(
+                "SELECT coalesce(sum(p.amount), 0) FROM accounts a
+                 JOIN postings p ON p.account = a.id JOIN entries e ON e.id = p.entry
+                 LEFT JOIN entries o ON o.id = e.ends
+                 WHERE a.name = ?1 AND CASE
+                     WHEN e.at < ?2 OR e.kind = 'payout' THEN true
+                     WHEN e.kind <> 'refund' THEN false
+                     WHEN o.kind = 'payout' THEN o.at >= ?2
+                     ELSE o.at < ?2 END",
+            )?
+            .query_row(params![account.to_string(), at.0], |row| row.get(0).map(Money))
+        })
+    }
+
     fn balances(&self) -> Result<Vec<(Account, Money)>> {
         self.read(|db| {
             db.prepare_cached(
