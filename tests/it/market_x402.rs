@@ -24,6 +24,10 @@ const METHOD: &str =
 enum Settles {
     Well,
     Refuses,
+    /// It goes on, and the facilitator has a name of its own for it.
+    Pends,
+    /// It failed as far as the facilitator saw, after a transaction was sent.
+    FailsOnChain,
     Breaks,
     Babbles,
 }
@@ -126,6 +130,18 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) {
                 "200 OK",
                 json!({ "success": false, "errorReason": "insufficient_funds", "transaction": "",
                     "network": "eip155:8453" })
+                .to_string(),
+            ),
+            Settles::Pends => (
+                "200 OK",
+                json!({ "success": false, "errorReason": "settlement_pending", "paymentId": "pay_7",
+                    "transaction": "", "network": "eip155:8453" })
+                .to_string(),
+            ),
+            Settles::FailsOnChain => (
+                "200 OK",
+                json!({ "success": false, "errorReason": "invalid_transaction_state",
+                    "transaction": "0xdead", "network": "eip155:8453" })
                 .to_string(),
             ),
             Settles::Breaks => ("500 Oops", "{}".to_owned()),
@@ -380,18 +396,35 @@ fn without_settlement_the_answer_is_withheld() {
     let paid = call(&server, json!({ "code": "a" }), Some(payment("0x4")));
     assert!(paid.to_string().contains("quokka"), "{paid}");
     shop.say(&["doctor"]);
-    for how in [Settles::Breaks, Settles::Babbles] {
+    facilitator.is_content();
+}
+
+#[test]
+fn a_settlement_that_may_still_be_made_is_not_called_refused() {
+    let (shop, facilitator, server) = open();
+    for (nonce, how) in [
+        ("0x5", Settles::Breaks),
+        ("0x6", Settles::Babbles),
+        ("0x7", Settles::Pends),
+        ("0x8", Settles::FailsOnChain),
+    ] {
         facilitator.asked();
-        facilitator.settle(how.clone());
-        let nonce = if matches!(how, Settles::Breaks) { "0x5" } else { "0x6" };
-        withheld(&call(&server, json!({ "code": nonce }), Some(payment(nonce))));
+        facilitator.settle(how);
+        let answer = call(&server, json!({ "code": nonce }), Some(payment(nonce)));
+        withheld(&answer);
+        let text = answer.to_string();
+        assert!(text.contains("may still be made") && text.contains("ask the operator"), "{text}");
+        assert!(!text.contains("nothing was charged"), "{text}");
         assert_eq!(facilitator.asked(), ["/verify", "/settle"], "asked once");
         // Nobody knows whether the money moved: a person has to look.
         withheld(&call(&server, json!({ "code": nonce }), Some(payment(nonce))));
         assert_eq!(facilitator.asked(), [""; 0]);
     }
+    assert_eq!(balances(&shop), "");
     let output = shop.command(&["doctor"]).output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
-    assert!(!output.status.success() && out.contains("ended is not known"), "{out}");
+    assert!(!output.status.success(), "{out}");
+    assert_eq!(out.matches("ended is not known").count(), 4, "{out}");
+    assert!(out.contains("(`pay_7`)") && out.contains("(`0xdead`)"), "what to look up: {out}");
     facilitator.is_content();
 }

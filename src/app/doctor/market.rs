@@ -19,9 +19,13 @@ impl App {
             ));
         }
         for payment in payments.in_state(PaymentState::Settling)? {
+            let named = match payment.outside.as_str() {
+                "" => String::new(),
+                outside => format!(" (`{outside}`)"),
+            };
             findings.push(Finding::wrong(
                 format!(
-                    "how payment {} of {} {} through {} ended is not known",
+                    "how payment {}{named} of {} {} through {} ended is not known",
                     payment.id, payment.amount, payment.currency, payment.provider
                 ),
                 "look it up at the provider; if the money arrived, credit the payer with `notewell market credit`",

@@ -6,7 +6,10 @@ use std::{sync::Arc, time::Instant};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Market, PaidCall, Receipt, Shared, payments, providers::Provider};
+use super::{
+    Market, PaidCall, Receipt, Shared, payments,
+    providers::{Provider, Settlement},
+};
 use crate::{
     domain::{Code, Error, Money, Result, Timestamp},
     store::{
@@ -122,19 +125,21 @@ impl Prepaid {
             ));
         }
         let price = self.call.price;
-        let settlement = match self.provider.settle(&self.payload, price) {
-            Ok(settlement) => settlement,
-            Err(error) => {
-                payments::count(Outside::X402, "failed");
-                // Where the facilitator did not say, the payment stays in doubt, and `doctor`
-                // names it.
-                if error.code == Code::Payment {
-                    payments.set_state(id, PaymentState::Failed, "")?;
-                } else {
-                    tracing::error!(payment = id, ?error, "how a payment ended is not known");
-                }
+        let settled = self.provider.settle(&self.payload, price);
+        if !matches!(settled, Ok(Settlement::Made { .. })) {
+            payments::count(Outside::X402, "failed");
+        }
+        let (transaction, response) = match settled {
+            Ok(Settlement::Made { transaction, response }) => (transaction, response),
+            Ok(Settlement::Pending { outside }) => {
+                let why = Error::outside("the facilitator did not finish in time");
+                return Err(self.in_doubt("may still be made", &outside, &why));
+            }
+            Err(error) if error.code == Code::Payment => {
+                payments.set_state(id, PaymentState::Failed, "")?;
                 return Err(error);
             }
+            Err(error) => return Err(self.in_doubt("may still be made", "", &error)),
         };
         let author = match self.call.author {
             Some(_) => price.split(self.shared.config.market.author_share).0,
@@ -149,9 +154,8 @@ impl Prepaid {
         }
         let ms = super::milliseconds(self.started);
         let usage = NewUsage { call: self.call.clone(), outcome: Outcome::Charged, ms };
-        let transaction = &settlement.transaction;
-        let booked = payments.book(id, &entry, transaction, Some(&usage)).inspect_err(|error| {
-            tracing::error!(payment = id, ?error, "a settled payment could not be booked");
+        let booked = payments.book(id, &entry, &transaction, Some(&usage)).map_err(|error| {
+            self.in_doubt("was settled and is not in the books", &transaction, &error)
         })?;
         payments::count(Outside::X402, "booked");
         super::count(Outcome::Charged, price);
@@ -169,8 +173,29 @@ impl Prepaid {
             balance,
             currency: self.payment.currency.clone(),
             outcome: Outcome::Charged,
-            settlement: Some(settlement.response),
+            settlement: Some(response),
         })
+    }
+
+    /// A payment of which a person has to find out how it ended, whom `doctor` tells: it stays one
+    /// that is being settled. `outside` is the provider's name for it. Returns what the payer is
+    /// told.
+    fn in_doubt(&self, how: &str, outside: &str, why: &Error) -> Error {
+        let id = self.payment.id;
+        tracing::error!(payment = id, outside, error = ?why, "an x402 payment {how}");
+        if !outside.is_empty() {
+            let kept = self.shared.payments.set_state(id, PaymentState::Settling, outside);
+            if let Err(error) = kept {
+                tracing::error!(payment = id, ?error, "could not keep the name of a payment");
+            }
+        }
+        Error::new(
+            why.code,
+            format!(
+                "{}; the x402 payment {how}, and the answer is withheld: ask the operator before you sign a new one",
+                why.message
+            ),
+        )
     }
 
     pub(super) fn release(self) {

@@ -40,7 +40,10 @@ pub trait Provider: Send + Sync {
         Err(unsupported(self.outside(), "take payments with a call"))
     }
 
-    /// Moves the money of a payment that came with a call.
+    /// Moves the money of a payment that came with a call. An error with [`Code::Payment`] says
+    /// that it does not move; after any other, nobody knows.
+    ///
+    /// [`Code::Payment`]: crate::domain::Code::Payment
     fn settle(&self, _payment: &Value, _price: Money) -> Result<Settlement> {
         Err(unsupported(self.outside(), "take payments with a call"))
     }
@@ -87,13 +90,21 @@ pub enum PaymentEvent {
     Other,
 }
 
-/// A payment that was settled.
+/// How far the money of a payment came.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settlement {
-    /// The transaction.
-    pub transaction: String,
-    /// The provider's whole answer, for the payer.
-    pub response: Value,
+pub enum Settlement {
+    /// It moved.
+    Made {
+        /// The transaction.
+        transaction: String,
+        /// The provider's whole answer, for the payer.
+        response: Value,
+    },
+    /// It may still move: the provider began, and does not know yet how that ends.
+    Pending {
+        /// The provider's name for it; may be empty.
+        outside: String,
+    },
 }
 
 /// The providers that the config switches on.

@@ -15,6 +15,8 @@ use crate::{
 
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: u64 = 2;
+/// The `errorReason` of a settlement that goes on: it is no failure.
+const PENDING: &str = "settlement_pending";
 /// How long a payer's authorisation must stay valid.
 const MAX_TIMEOUT_SECONDS: u64 = 60;
 
@@ -107,11 +109,16 @@ impl Provider for X402 {
     fn settle(&self, payment: &Value, price: Money) -> Result<Settlement> {
         // Asked once: a second try of a payment that moved would fail and hide the first.
         let answer = self.ask(&self.settle, payment, price, 1)?;
+        let text = |field| answer.get(field).and_then(Value::as_str).unwrap_or_default().trim();
+        let transaction = text("transaction").to_owned();
         match answer.get("success").and_then(Value::as_bool) {
-            Some(true) => {
-                let transaction = answer.get("transaction").and_then(Value::as_str);
-                let transaction = transaction.unwrap_or_default().to_owned();
-                Ok(Settlement { transaction, response: answer })
+            Some(true) => Ok(Settlement::Made { transaction, response: answer }),
+            // What was sent to the network may arrive, whatever the facilitator saw of it.
+            Some(false) if !transaction.is_empty() => {
+                Ok(Settlement::Pending { outside: short(&transaction) })
+            }
+            Some(false) if text("errorReason").eq_ignore_ascii_case(PENDING) => {
+                Ok(Settlement::Pending { outside: short(text("paymentId")) })
             }
             Some(false) => Err(refused(&reason(&answer, "errorReason"))),
             None => Err(Error::outside(format!(
