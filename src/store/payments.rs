@@ -1,6 +1,6 @@
 //! Payments from outside: what was asked for before it is paid, and the entry that booked it.
 
-use crate::domain::{Money, Result, Timestamp, UserId, query::words};
+use crate::domain::{Error, Money, Result, Timestamp, UserId, query::words};
 
 use super::{
     ledger::{Entry, EntryId, NewEntry, Outside},
@@ -87,7 +87,8 @@ pub trait Payments: Send + Sync {
     /// Takes a payment from one state to another. False when it is in another state.
     fn advance(&self, id: i64, from: PaymentState, to: PaymentState) -> Result<bool>;
 
-    /// Books a payment, in one transaction with the call that it pays for.
+    /// Books a payment, in one transaction with the call that it pays for. An entry whose key
+    /// booked another payment is a conflict.
     fn book(
         &self,
         id: i64,
@@ -107,4 +108,11 @@ pub trait Payments: Send + Sync {
 
     /// The payments of a user, newest first.
     fn of_user(&self, user: UserId, limit: usize) -> Result<Vec<Payment>>;
+}
+
+/// The error of a payment whose entry booked another one.
+pub(super) fn of_another(payment: i64, entry: EntryId) -> Error {
+    Error::conflict(format!(
+        "what payment {payment} brings was booked for another payment, with entry {entry}; nothing was booked"
+    ))
 }

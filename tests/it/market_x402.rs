@@ -39,6 +39,8 @@ struct State {
     faults: Vec<String>,
     invalid: Option<String>,
     settles: Vec<Settles>,
+    /// The transaction of every settlement; else each nonce has one of its own.
+    transaction: Option<String>,
     /// So many requests are answered together, once all of them are there.
     together: usize,
 }
@@ -112,7 +114,10 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) {
     if let Some(fault) = fault(&head, &body) {
         state.faults.push(fault);
     }
-    let payer = &body["paymentPayload"]["payload"]["authorization"]["from"];
+    let signed = &body["paymentPayload"]["payload"]["authorization"];
+    let payer = &signed["from"];
+    let nonce = signed["nonce"].as_str().unwrap_or_default().to_lowercase();
+    let transaction = state.transaction.clone().unwrap_or_else(|| nonce.replacen("0x", "0xabc", 1));
     let (status, text) = match path.as_str() {
         "/verify" => match &state.invalid {
             None => ("200 OK", json!({ "isValid": true, "payer": payer }).to_string()),
@@ -123,8 +128,9 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) {
         "/settle" => match state.settles.pop().unwrap_or(Settles::Well) {
             Settles::Well => (
                 "200 OK",
-                json!({ "success": true, "transaction": "0xabc", "network": "eip155:8453", "payer": payer })
-                    .to_string(),
+                json!({ "success": true, "transaction": transaction, "network": "eip155:8453",
+                    "payer": payer })
+                .to_string(),
             ),
             Settles::Refuses => (
                 "200 OK",
@@ -239,7 +245,7 @@ fn a_wallet_pays_for_one_call() {
     assert_eq!(paid["result"]["content"][0]["text"], "The quokka list for чай.", "{paid}");
     let meta = &paid["result"]["_meta"];
     assert_eq!(meta["notewell/receipt"]["amount"], "0.01", "{paid}");
-    assert_eq!(meta["x402/payment-response"]["transaction"], "0xabc", "{paid}");
+    assert_eq!(meta["x402/payment-response"]["transaction"], "0xabc1", "{paid}");
     assert_eq!(facilitator.asked(), ["/verify", "/settle"]);
     let all = balances(&shop);
     for line in ["(mira)\t0.008", "platform\t0.002", "outside:x402\t-0.01"] {
@@ -302,6 +308,72 @@ fn a_payment_for_two_calls_at_once_buys_one() {
     assert_eq!(bought, answers.each_ref().map(|answer| answer.to_string().contains("quokka")));
     assert_eq!(facilitator.asked(), ["/verify", "/verify", "/settle"]);
     assert!(balances(&shop).contains("outside:x402\t-0.01"), "{}", balances(&shop));
+}
+
+#[test]
+fn a_payment_that_is_written_differently_is_the_same_payment() {
+    let (shop, facilitator, server) = open();
+    let signed = payment("0xab1");
+    let paid = call(&server, json!({ "code": "a" }), Some(signed.clone()));
+    assert_eq!(paid["result"]["_meta"]["notewell/receipt"]["amount"], "0.01", "{paid}");
+    let all = balances(&shop);
+    facilitator.asked();
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut other = signed.clone();
+        change(&mut other["payload"]);
+        other
+    };
+    let turned = with(&|payload| {
+        let own = payload.as_object().unwrap().clone();
+        *payload = Value::Object(own.into_iter().rev().collect());
+    });
+    assert_ne!(turned.to_string(), signed.to_string());
+    for other in [
+        turned,
+        with(&|payload| payload["ignored"] = json!(1)),
+        with(&|payload| payload["authorization"]["ignored"] = json!(1)),
+        with(&|payload| payload["authorization"]["nonce"] = json!("0xAB1")),
+        with(&|payload| {
+            let from = payload["authorization"]["from"].as_str().unwrap().to_lowercase();
+            payload["authorization"]["from"] = from.into();
+        }),
+        with(&|payload| {
+            let signature = payload["signature"].as_str().unwrap().replace("2d6a", "2D6A");
+            payload["signature"] = signature.into();
+        }),
+    ] {
+        let answer = call(&server, json!({ "code": "b" }), Some(other.clone()));
+        withheld(&answer);
+        assert!(answer.to_string().contains("sign a new one"), "{answer}");
+        let again = call(&server, json!({ "code": "a" }), Some(other));
+        assert_eq!(again["result"]["_meta"]["notewell/receipt"]["amount"], "0.00", "{again}");
+    }
+    assert_eq!((facilitator.asked(), balances(&shop)), (Vec::new(), all));
+    shop.say(&["doctor"]);
+}
+
+#[test]
+fn a_transaction_pays_for_one_call() {
+    let (shop, facilitator, server) = open();
+    facilitator.state.lock().unwrap().transaction = Some("0xabc".into());
+    let paid = call(&server, json!({ "code": "a" }), Some(payment("0x1")));
+    assert_eq!(paid["result"]["_meta"]["notewell/receipt"]["amount"], "0.01", "{paid}");
+    let all = balances(&shop);
+    let second = call(&server, json!({ "code": "b" }), Some(payment("0x2")));
+    withheld(&second);
+    assert!(second.to_string().contains("for another payment"), "{second}");
+    assert!(second.to_string().contains("ask the operator"), "{second}");
+    assert_eq!(balances(&shop), all);
+    let output = shop.command(&["doctor"]).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success() && out.contains("payment 2 (`0xabc`)"), "{out}");
+    // Without the name of a transaction, a payment is known by what was signed.
+    facilitator.state.lock().unwrap().transaction = Some(String::new());
+    for nonce in ["0x3", "0x4"] {
+        let paid = call(&server, json!({ "code": nonce }), Some(payment(nonce)));
+        assert_eq!(paid["result"]["_meta"]["notewell/receipt"]["amount"], "0.01", "{paid}");
+    }
+    facilitator.is_content();
 }
 
 #[test]

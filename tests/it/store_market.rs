@@ -477,16 +477,15 @@ fn a_payment_is_begun_once_and_booked_once() {
 fn a_sale_is_booked_with_its_call() {
     every_store(|store, _| {
         let payments = &*store.payments;
-        let payment = payments
-            .begin(&NewPayment {
-                provider: Outside::X402,
-                reference: "0xabc".into(),
-                user: None,
-                amount: PRICE,
-                currency: "USD".into(),
-                call: Some([7; 32]),
-            })
-            .unwrap();
+        let new = NewPayment {
+            provider: Outside::X402,
+            reference: "0xabc".into(),
+            user: None,
+            amount: PRICE,
+            currency: "USD".into(),
+            call: Some([7; 32]),
+        };
+        let payment = payments.begin(&new).unwrap();
         assert_eq!(payment.call, Some([7; 32]));
         let entry = NewEntry::new(EntryKind::Sale, "x402:0xabc")
             .add(Account::Outside(Outside::X402), -PRICE)
@@ -497,6 +496,12 @@ fn a_sale_is_booked_with_its_call() {
         for _ in 0..2 {
             payments.book(payment.id, &entry, "0xtx", Some(&usage)).unwrap();
         }
+        // What the entry books is this payment's alone.
+        let other = NewPayment { reference: "0xdef".into(), ..new };
+        let other = payments.begin(&other).unwrap();
+        conflict(payments.book(other.id, &entry, "0xtx", Some(&usage)), "for another payment");
+        let now = payments.find(Outside::X402, "0xdef").unwrap().unwrap();
+        assert_eq!((now.state, now.entry), (PaymentState::Begun, None));
         let rows = store.usage.list(&UsageFilter::default(), 10).unwrap();
         assert_eq!(rows.len(), 1, "one row for one sale");
         assert_eq!((rows[0].call.user, rows[0].charged), (None, PRICE));

@@ -18,7 +18,7 @@ pub(super) fn identify(
     arguments: &Map<String, Value>,
     key: Option<&str>,
 ) -> Result<CallIdentity> {
-    let written = canonical(arguments);
+    let written = canonical(&Value::Object(arguments.clone()));
     let page = page.0.to_string();
     let call = match key {
         None => hash(&["call", &page, version, &written]),
@@ -49,8 +49,8 @@ impl CallIdentity {
     }
 }
 
-/// The arguments as JSON with sorted names: two orders of the same arguments are the same call.
-fn canonical(arguments: &Map<String, Value>) -> String {
+/// JSON with sorted names: two orders of the same arguments are the same call.
+pub(super) fn canonical(value: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {
             Value::Object(map) => {
@@ -65,10 +65,10 @@ fn canonical(arguments: &Map<String, Value>) -> String {
             other => other.clone(),
         }
     }
-    sorted(&Value::Object(arguments.clone())).to_string()
+    sorted(value).to_string()
 }
 
-fn hash(parts: &[&str]) -> [u8; 32] {
+pub(super) fn hash(parts: &[&str]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
         // With its length, so that no two lists of parts are the same bytes.

@@ -4,7 +4,6 @@
 use std::{sync::Arc, time::Instant};
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{
     Market, PaidCall, Receipt, Shared, payments,
@@ -52,7 +51,7 @@ impl Market {
     ) -> Result<Verified> {
         let provider = self.provider(Outside::X402)?.clone();
         let price = call.price.amount();
-        let reference = reference(payload);
+        let reference = provider.reference(payload)?;
         let payments = &self.shared.payments;
         let paid_for = identity.paid(call.key);
         let known = payments.find(Outside::X402, &reference)?;
@@ -145,7 +144,13 @@ impl Prepaid {
             Some(_) => price.split(self.shared.config.market.author_share).0,
             None => Money::ZERO,
         };
-        let mut entry = NewEntry::new(EntryKind::Sale, format!("x402:{}", self.payment.reference))
+        // A transaction pays for one call. Where the facilitator settles what it settled before
+        // and repeats its answer, the key is taken, and nothing is booked.
+        let paid_with = match transaction.as_str() {
+            "" => &self.payment.reference,
+            transaction => transaction,
+        };
+        let mut entry = NewEntry::new(EntryKind::Sale, format!("x402:{paid_with}"))
             .with_memo(self.call.method.clone())
             .add(Account::Outside(Outside::X402), -price)
             .add(Account::Platform, price.minus(author)?);
@@ -210,10 +215,4 @@ impl Prepaid {
 
 fn for_another_call() -> Error {
     Error::payment("the x402 payment was made for another call or other arguments; sign a new one")
-}
-
-/// The name of a signed payment: whoever sends the same payment again sends the same bytes.
-fn reference(payload: &Value) -> String {
-    let signed = payload.get("payload").unwrap_or(payload).to_string();
-    Sha256::digest(signed.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,7 @@ use crate::{
     domain::{Error, Money, Result, Timestamp, UserId},
     store::{
         ledger::{EntryId, NewEntry, Outside, Posted},
-        payments::{Booked, NewPayment, Payment, PaymentState, Payments},
+        payments::{Booked, NewPayment, Payment, PaymentState, Payments, of_another},
         usage::NewUsage,
     },
 };
@@ -83,24 +83,21 @@ impl Payments for Postgres {
                 return Ok(Booked::Known(EntryId(entry)));
             }
             let at = Timestamp::now();
-            let posted = post(tx, entry, at)?;
-            let booked = posted.entry().id;
+            let posted = match post(tx, entry, at)? {
+                Posted::New(posted) => posted,
+                Posted::Known(known) => return Err(Fault::Refused(of_another(id, known.id))),
+            };
             tx.execute(
                 "UPDATE payments SET state = 'booked', entry = $2,
                         outside = CASE WHEN $3 = '' THEN outside ELSE $3 END WHERE id = $1",
-                &[&id, &booked.0, &outside],
+                &[&id, &posted.id.0, &outside],
             )?;
-            Ok(match posted {
-                Posted::New(entry) => {
-                    if let Some(new) = call {
-                        let charged = new.call.price;
-                        let entry = Some(booked);
-                        usage::insert(tx, new, &usage::Booking { at, charged, entry })?;
-                    }
-                    Booked::New(entry)
-                }
-                Posted::Known(entry) => Booked::Known(entry.id),
-            })
+            if let Some(new) = call {
+                let booking =
+                    usage::Booking { at, charged: new.call.price, entry: Some(posted.id) };
+                usage::insert(tx, new, &booking)?;
+            }
+            Ok(Booked::New(posted))
         })
     }
 

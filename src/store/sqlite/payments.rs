@@ -9,7 +9,7 @@ use crate::{
     domain::{Error, Money, Result, Timestamp, UserId},
     store::{
         ledger::{EntryId, NewEntry, Outside, Posted},
-        payments::{Booked, NewPayment, Payment, PaymentState, Payments},
+        payments::{Booked, NewPayment, Payment, PaymentState, Payments, of_another},
         usage::NewUsage,
     },
 };
@@ -79,26 +79,21 @@ impl Payments for Sqlite {
             }
             let at = Timestamp::now();
             let posted = match post(tx, entry, at)? {
-                Ok(posted) => posted,
+                Ok(Posted::New(posted)) => posted,
+                Ok(Posted::Known(known)) => return Ok(Err(of_another(id, known.id))),
                 Err(error) => return Ok(Err(error)),
             };
-            let booked = posted.entry().id;
             tx.execute(
                 "UPDATE payments SET state = 'booked', entry = ?2,
                         outside = iif(?3 = '', outside, ?3) WHERE id = ?1",
-                params![id, booked.0, outside],
+                params![id, posted.id.0, outside],
             )?;
-            Ok(Ok(match posted {
-                Posted::New(entry) => {
-                    if let Some(new) = call {
-                        let charged = new.call.price;
-                        let entry = Some(booked);
-                        usage::insert(tx, new, &usage::Booking { at, charged, entry })?;
-                    }
-                    Booked::New(entry)
-                }
-                Posted::Known(entry) => Booked::Known(entry.id),
-            }))
+            if let Some(new) = call {
+                let booking =
+                    usage::Booking { at, charged: new.call.price, entry: Some(posted.id) };
+                usage::insert(tx, new, &booking)?;
+            }
+            Ok(Ok(Booked::New(posted)))
         })?
     }
 

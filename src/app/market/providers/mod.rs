@@ -35,6 +35,12 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Our name for a payment that came with a call: the same for the same payment, however it is
+    /// written.
+    fn reference(&self, _payment: &Value) -> Result<String> {
+        Err(unsupported(self.outside(), "take payments with a call"))
+    }
+
     /// Checks a payment that came with a call. Nothing moves yet.
     fn verify(&self, _payment: &Value, _price: Money) -> Result<()> {
         Err(unsupported(self.outside(), "take payments with a call"))

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Provider, Settlement};
 use crate::{
+    app::market::identity::{canonical, hash},
     config,
     domain::{Error, Money, Result},
     post::{Endpoint, Tries},
@@ -51,6 +52,19 @@ impl X402 {
         })
     }
 
+    /// What makes a payment on an EVM chain unique, in small letters: the token, or Permit2, takes
+    /// each nonce of a payer once. The rest of what was sent may be written in many ways, and so
+    /// may the signature itself.
+    fn nonce(&self, payment: &Value) -> Option<[String; 4]> {
+        let X402 { config, .. } = self;
+        let signed = payment.get("payload").filter(|_| config.network.starts_with("eip155:"))?;
+        let authorization =
+            ["permit2Authorization", "authorization"].iter().find_map(|name| signed.get(name))?;
+        let text = |name| authorization.get(name).and_then(Value::as_str);
+        let parts = [config.network.as_str(), &config.asset, text("from")?, text("nonce")?];
+        Some(parts.map(|part| part.trim().to_ascii_lowercase()))
+    }
+
     fn ask(&self, endpoint: &Endpoint, payment: &Value, price: Money, most: u32) -> Result<Value> {
         let each = Duration::from_secs(self.config.timeout_seconds);
         let tries = Tries { most, longest_pause: Duration::from_secs(1), each, all: Some(each) };
@@ -74,6 +88,16 @@ impl Provider for X402 {
 
     fn accepts(&self, price: Money) -> Option<Value> {
         Some(self.requirements(price))
+    }
+
+    fn reference(&self, payment: &Value) -> Result<String> {
+        let hash = match self.nonce(payment) {
+            Some([network, asset, from, nonce]) => {
+                hash(&["authorization", &network, &asset, &from, &nonce])
+            }
+            None => hash(&["payload", &canonical(payment.get("payload").unwrap_or(payment))]),
+        };
+        Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     fn verify(&self, payment: &Value, price: Money) -> Result<()> {
@@ -140,4 +164,66 @@ fn reason(answer: &Value, field: &str) -> String {
 
 fn short(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(network: &str, payment: &Value) -> String {
+        let config = config::X402 {
+            facilitator: "http://127.0.0.1:9".into(),
+            network: network.into(),
+            ..config::X402::default()
+        };
+        X402::open(&config).unwrap().reference(payment).unwrap()
+    }
+
+    #[test]
+    fn a_payment_is_the_same_however_it_is_written() {
+        let base = |payment: &Value| reference("eip155:8453", payment);
+        let signed = json!({ "payload": {
+            "signature": "0xab", "authorization": { "from": "0xAB", "nonce": "0xCD", "value": "1" },
+        } });
+        for same in [
+            json!({ "payload": {
+                "authorization": { "value": "1", "nonce": "0xCD", "from": "0xAB" },
+                "signature": "0xab",
+            } }),
+            json!({ "x": 1, "payload": {
+                "signature": "0xAB", "x": 1,
+                "authorization": { "from": "0xab", "nonce": " 0xcd", "value": "1", "x": [] },
+            } }),
+        ] {
+            assert_eq!(base(&same), base(&signed), "{same}");
+        }
+        for (from, nonce) in [("0xac", "0xcd"), ("0xab", "0xce"), ("0xabc", "0xd")] {
+            let mut other = signed.clone();
+            other["payload"]["authorization"]["from"] = from.into();
+            other["payload"]["authorization"]["nonce"] = nonce.into();
+            assert_ne!(base(&other), base(&signed), "{other}");
+        }
+        let permit = |nonce: &str| {
+            json!({ "payload": { "signature": "0xab",
+                "permit2Authorization": { "from": "0xAB", "nonce": nonce } } })
+        };
+        assert_eq!(base(&permit("7")), base(&permit("7 ")));
+        assert_ne!(base(&permit("7")), base(&permit("8")));
+    }
+
+    #[test]
+    fn what_another_chain_signs_is_compared_as_it_is_in_any_order() {
+        let solana =
+            |payment: &Value| reference("solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", payment);
+        let signed = json!({ "payload": { "transaction": "AQAB", "memo": "a" } });
+        let turned = json!({ "payload": { "memo": "a", "transaction": "AQAB" } });
+        assert_eq!(solana(&signed), solana(&turned));
+        assert_ne!(
+            solana(&signed),
+            solana(&json!({ "payload": { "transaction": "aqab", "memo": "a" } }))
+        );
+        for odd in [json!("text"), json!([]), json!({}), json!({ "payload": null })] {
+            assert_ne!(solana(&odd), solana(&signed));
+        }
+    }
 }
