@@ -65,3 +65,22 @@ fn a_wrong_network_is_named() {
     let (ok, _, err) = home.run(&["status", "--config", config.to_str().unwrap()]);
     assert!(!ok && err.contains("`localhost` is not an address or a network"), "{err}");
 }
+
+#[test]
+fn callers_of_one_network_of_ipv6_are_one_caller() {
+    let home = Home::new();
+    let config =
+        "trusted_proxies = [\"127.0.0.1\"]\nanonymous = \"free\"\n[limits]\ncalls_per_minute = 2";
+    let server = serve(&home, config);
+    let call = |from: &str| {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"a"}}}"#;
+        let headers = [("x-forwarded-for", from), ("content-type", "application/json")];
+        server.send("POST", "/_system/mcp", &headers, body.as_bytes()).body
+    };
+    for from in ["2001:db8::1", "2001:db8::2"] {
+        assert!(!call(from).contains("calls_per_minute"), "{from}");
+    }
+    let refused = call("2001:db8::ffff:3");
+    assert!(refused.contains("calls_per_minute"), "{refused}");
+    assert!(!call("2001:db8:0:1::1").contains("calls_per_minute"), "a network of its own");
+}

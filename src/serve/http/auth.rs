@@ -155,7 +155,7 @@ pub fn anonymous(site: &Site, head: Head<'_>) -> Option<Link> {
         Anonymous::Owner => Caller::Owner,
         Anonymous::Off => return None,
     };
-    let identity = Identity::Address(origin::address(site, head.headers, head.extensions));
+    let identity = Identity::of_address(origin::address(site, head.headers, head.extensions));
     Some(Link { identity, ..Link::of(app.rights(caller)) })
 }
 

@@ -39,7 +39,7 @@ impl Visitor {
     /// address may change, and their session's id is all that tells them apart.
     pub fn is_same_caller(&self, other: &Self) -> bool {
         match (&self.identity, &other.identity) {
-            (Identity::Address(_), Identity::Address(_)) => true,
+            (Identity::Network(_), Identity::Network(_)) => true,
             (own, other) => own == other,
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn guest(last: u8) -> Visitor {
-        Visitor { identity: Identity::Address([10, 0, 0, last].into()), owner: false }
+        Visitor { identity: Identity::of_address([10, 0, 0, last].into()), owner: false }
     }
 
     #[test]

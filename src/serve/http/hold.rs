@@ -46,7 +46,7 @@ impl Credentials {
                 open.entry(identity.clone()).or_default().clone()
             }
             // Nothing revokes these while a request lasts.
-            Identity::User(_) | Identity::Address(_) | Identity::Process => {
+            Identity::User(_) | Identity::Network(_) | Identity::Process => {
                 CancellationToken::new()
             }
         }
@@ -72,7 +72,7 @@ pub async fn limit(State(site): State<Site>, request: Request, next: Next) -> Re
         Some(link) => Visitor::of(link),
         // A route without a caller, such as `/readyz`.
         None => Visitor {
-            identity: Identity::Address(origin::address(
+            identity: Identity::of_address(origin::address(
                 &site,
                 request.headers(),
                 request.extensions(),

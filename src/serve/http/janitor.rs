@@ -74,7 +74,7 @@ fn valid(app: &App, open: &[Identity]) -> Result<HashSet<Identity>> {
         match identity {
             Identity::Token(id) => tokens.push(*id),
             Identity::Connection(id) => connections.push(*id),
-            Identity::User(_) | Identity::Address(_) | Identity::Process => {}
+            Identity::User(_) | Identity::Network(_) | Identity::Process => {}
         }
     }
     let mut valid: HashSet<Identity> = HashSet::new();

@@ -19,7 +19,8 @@ pub fn base(site: &Site, headers: &HeaderMap) -> String {
     }
 }
 
-/// The address that a request came from. Limits, brakes and the audit log count by it.
+/// The address that a request came from, which the audit log names. Limits and brakes count by its
+/// [network](crate::domain::network_of).
 ///
 /// A proxy names the address that it saw at the end of `X-Forwarded-For`; what stands before it is
 /// whatever the sender wrote. Only proxies that the config trusts are believed, and with a

@@ -29,7 +29,7 @@ pub async fn stripe(State(site): State<Site>, request: Request) -> Response {
         return refuse(StatusCode::BAD_REQUEST, &error);
     };
     let from = origin::address(&site, &parts.headers, &parts.extensions);
-    let visitor = Visitor { identity: Identity::Address(from), owner: false };
+    let visitor = Visitor { identity: Identity::of_address(from), owner: false };
     let read = match body::read_up_to(&site, &visitor, content, (MAX_BYTES, "an event")).await {
         Ok(read) => read,
         Err(refused) => return refused,

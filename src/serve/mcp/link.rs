@@ -21,7 +21,7 @@ use crate::{
         App,
         rights::{Right, Rights},
     },
-    domain::{Error, Result, Visible},
+    domain::{Error, Result, Visible, network_of},
     serve::remote::Remotes,
     tools::ShownPrices,
 };
@@ -35,10 +35,17 @@ pub enum Identity {
     Connection(i64),
     /// A person in a browser, by the number of their account.
     User(i64),
-    /// A caller without a token, by address.
-    Address(IpAddr),
+    /// A caller without a token, by the network of their address.
+    Network(IpAddr),
     /// Whoever started this process.
     Process,
+}
+
+impl Identity {
+    /// The identity of a caller without a token.
+    pub fn of_address(from: IpAddr) -> Self {
+        Self::Network(network_of(from))
+    }
 }
 
 /// One request's link to its caller.

@@ -66,7 +66,7 @@ impl Purse {
             Identity::Token(token) => Some(token),
             // Its tokens change every hour; the cap is for all of them together.
             Identity::Connection(connection) => Some(usage::of_connection(connection)),
-            Identity::User(_) | Identity::Address(_) | Identity::Process => None,
+            Identity::User(_) | Identity::Network(_) | Identity::Process => None,
         };
         let request = context.id.to_string().chars().take(64).collect();
         Ok(Self { token, request, key, x402 })

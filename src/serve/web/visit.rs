@@ -54,9 +54,9 @@ impl FromRequestParts<Site> for Visit {
         let base = origin::base(&site, &parts.headers);
         let from = origin::address(&site, &parts.headers, &parts.extensions);
         let link = parts.extensions.get::<Link>().cloned();
-        // The way in has no caller yet. Strangers are counted by their addresses, each alone.
-        let link =
-            link.unwrap_or_else(|| Link { identity: Identity::Address(from), ..site.stranger() });
+        // The way in has no caller yet. Strangers are counted by their networks, each alone.
+        let link = link
+            .unwrap_or_else(|| Link { identity: Identity::of_address(from), ..site.stranger() });
         let query = parts.uri.query().unwrap_or_default().as_bytes();
         Ok(Self {
             site,

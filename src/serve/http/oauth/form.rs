@@ -94,7 +94,7 @@ pub async fn read(
     from: std::net::IpAddr,
     body: Body,
 ) -> Result<axum::body::Bytes, Box<Response>> {
-    let visitor = Visitor { identity: Identity::Address(from), owner: false };
+    let visitor = Visitor { identity: Identity::of_address(from), owner: false };
     let most = (MAX_BYTES, "a request to this address");
     body::read_up_to(site, &visitor, body, most).await.map(|read| read.bytes).map_err(Box::new)
 }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     app::{App, tokens},
-    domain::{Error, Timestamp},
+    domain::{Error, Timestamp, network_of},
     serve::http::{origin, refuse},
     store::oauth::RegisteredClient,
 };
@@ -158,7 +158,7 @@ fn check_redirects(uris: &[String]) -> Result<(), Fault> {
     }
 }
 
-/// How many clients each address registered lately.
+/// How many clients each network registered lately.
 #[derive(Default)]
 pub struct Registrations(Mutex<HashMap<IpAddr, (Instant, u32)>>);
 
@@ -170,7 +170,7 @@ impl Registrations {
         if counts.len() >= MAX_ADDRESSES {
             counts.retain(|_, (began, _)| age(*began) < WINDOW);
         }
-        let from = network(from);
+        let from = network_of(from);
         if counts.len() >= MAX_ADDRESSES && !counts.contains_key(&from) {
             return Err(WINDOW);
         }
@@ -183,16 +183,6 @@ impl Registrations {
         }
         *count += 1;
         Ok(())
-    }
-}
-
-/// Whoever has one IPv6 address has 2⁶⁴ of them.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            IpAddr::V6(Ipv6Addr::from(u128::from(address) & !u128::from(u64::MAX)))
-        }
-        address => address,
     }
 }
 

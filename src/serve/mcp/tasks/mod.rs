@@ -66,7 +66,7 @@ pub(super) fn caller(link: &Link) -> String {
         (None, Identity::User(user)) => format!("user:{user}"),
         (None, Identity::Token(token)) => format!("token:{token}"),
         (None, Identity::Connection(connection)) => format!("connection:{connection}"),
-        (None, Identity::Address(address)) => format!("address:{address}"),
+        (None, Identity::Network(network)) => format!("address:{network}"),
         (None, Identity::Process) => "process".to_owned(),
     }
 }
