@@ -103,7 +103,7 @@ mod tests {
             ("(<urn:x:y>)", "(<urn:x:y>)"),
             (" ( [\"e\"]\t<urn:x> ) ", "([\"e\"]<urn:x>)"),
             ("(<urn:x>)(Not<DAV:no-lock>)", "(<urn:x>)(Not <DAV:no-lock>)"),
-            ("(nOT [W/\"]>\"])", "(Not [W/\"]>\"])"),
+            ("(NOT [W/\"]>\"])", "(Not [W/\"]>\"])"),
             ("([\"\"])", "([\"\"])"),
             ("</a> (<x:y>)", "<http://vault/a> (<x:y>)"),
             ("</a> (<x:y>) (<x:z>)", "<http://vault/a> (<x:y>)<http://vault/a> (<x:z>)"),

@@ -59,7 +59,7 @@ pub struct NoteText {
     title: String,
     path: String,
     url: String,
-    /// The etag that edit_page requires for replace and delete.
+    /// The etag that edits which replace or delete require.
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
     /// The section that this is, or that the match is in.

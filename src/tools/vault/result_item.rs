@@ -87,7 +87,7 @@ pub struct Item {
     relevance: f64,
     /// The first headings of the item's first level.
     toc: Vec<String>,
-    /// The etag that edit_page requires for replace and delete.
+    /// The etag that edits which replace or delete require.
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
     matches: Vec<Passage>,
