@@ -16,8 +16,9 @@ use crate::{
 
 /// The version of the protocol that is spoken.
 pub(super) const VERSION: u64 = 2;
-/// The `errorReason` of a settlement that goes on: it is no failure.
-const PENDING: &str = "settlement_pending";
+/// How the `errorReason` of a settlement begins that goes on, or of which the facilitator does not
+/// know how far it came: neither is a failure.
+const OPEN: [&str; 2] = ["settlement_pending", "unexpected_"];
 /// How long a payer's authorisation must stay valid.
 const MAX_TIMEOUT_SECONDS: u64 = 60;
 
@@ -31,11 +32,15 @@ impl X402 {
     /// `None` without a facilitator.
     pub(super) fn open(config: &config::X402) -> Option<Self> {
         let base = config.facilitator.trim_end_matches('/');
-        let endpoint = |path: &str| Endpoint::new(format!("{base}{path}"), "market.x402");
+        let endpoint = |path: &str, answers_with_error| {
+            let mut endpoint = Endpoint::new(format!("{base}{path}"), "market.x402");
+            endpoint.answers_with_error = answers_with_error;
+            endpoint
+        };
         (!base.is_empty()).then(|| Self {
             config: config.clone(),
-            verify: endpoint("/verify"),
-            settle: endpoint("/settle"),
+            verify: endpoint("/verify", |body: &str| is_refusal(body, "isValid")),
+            settle: endpoint("/settle", |body: &str| is_refusal(body, "success")),
         })
     }
 
@@ -141,7 +146,7 @@ impl Provider for X402 {
             Some(false) if !transaction.is_empty() => {
                 Ok(Settlement::Pending { outside: short(&transaction) })
             }
-            Some(false) if text("errorReason").eq_ignore_ascii_case(PENDING) => {
+            Some(false) if is_open(text("errorReason")) => {
                 Ok(Settlement::Pending { outside: short(text("paymentId")) })
             }
             Some(false) => Err(refused(&reason(&answer, "errorReason"))),
@@ -151,6 +156,16 @@ impl Provider for X402 {
             ))),
         }
     }
+}
+
+fn is_open(reason: &str) -> bool {
+    let reason = reason.to_ascii_lowercase();
+    OPEN.iter().any(|start| reason.starts_with(start))
+}
+
+/// Whether an answer says no, in JSON. Facilitators send that with a status of 4xx or 5xx, too.
+fn is_refusal(body: &str, field: &str) -> bool {
+    serde_json::from_str::<Value>(body).is_ok_and(|answer| answer[field] == false)
 }
 
 fn refused(why: &str) -> Error {
