@@ -28,7 +28,10 @@ impl App {
                     "how payment {}{named} of {} {} through {} ended is not known",
                     payment.id, payment.amount, payment.currency, payment.provider
                 ),
-                "look it up at the provider; if the money arrived, credit the payer with `notewell market credit`",
+                format!(
+                    "look it up at the provider, then run `notewell market resolve {0} --arrived`, which credits the payer, or `notewell market resolve {0} --failed`",
+                    payment.id
+                ),
             ));
         }
         for payment in payments.in_state(PaymentState::Mismatch)? {
@@ -37,7 +40,10 @@ impl App {
                     "payment {} (`{}`) came in with another amount or currency than the {} {} asked for",
                     payment.id, payment.outside, payment.amount, payment.currency
                 ),
-                "look it up at the provider, then credit the payer with `notewell market credit`, or return the money there",
+                format!(
+                    "look it up at the provider, then run `notewell market resolve {0} --arrived AMOUNT`, which credits the payer, or return the money there and run `notewell market resolve {0} --failed`",
+                    payment.id
+                ),
             ));
         }
         let currency = self.market().currency();

@@ -7,6 +7,7 @@ mod identity;
 mod payments;
 mod prepaid;
 mod providers;
+mod resolve;
 mod statement;
 pub mod tables;
 
@@ -15,6 +16,7 @@ pub use charge::{Charge, Hold, NotCharged, PaidCall, Receipt};
 pub use payments::{Received, unique};
 pub use prepaid::Prepaid;
 pub use providers::{Checkout, Event, PaymentEvent, Provider, Settlement};
+pub use resolve::{Arrival, Ending};
 pub use statement::Statement;
 
 use std::{

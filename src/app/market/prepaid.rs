@@ -10,7 +10,7 @@ use super::{
     providers::{Provider, Settlement},
 };
 use crate::{
-    domain::{Code, Error, Money, Result, Timestamp},
+    domain::{Code, Error, Money, Patience, Result, Timestamp},
     store::{
         ledger::{Account, CallIdentity, EntryId, EntryKind, NewEntry, Outside},
         payments::{Booked, NewPayment, Payment, PaymentState},
@@ -60,6 +60,14 @@ impl Market {
                 return Err(for_another_call());
             }
             Some((PaymentState::Booked, true)) => {
+                let known = known.as_ref();
+                let payer = known.and_then(|payment| payment.user);
+                // Everybody can read in the chain what was signed.
+                if call.key.is_none() && (payer.is_none() || payer != record.user) {
+                    return Err(Error::payment(
+                        "the x402 payment was used; sign a new one, and to be able to repeat a call, send an idempotency key with it that nobody can guess",
+                    ));
+                }
                 let entry = known.and_then(|payment| payment.entry);
                 return self.repeated(entry).map(Verified::Repeat);
             }
@@ -114,6 +122,8 @@ impl Prepaid {
     pub(super) fn capture(self) -> Result<Receipt> {
         let payments = &self.shared.payments;
         let id = self.payment.id;
+        // Until here a caller who went away takes nothing.
+        Patience::current().check()?;
         let moved = [PaymentState::Begun, PaymentState::Failed]
             .into_iter()
             .map(|from| payments.advance(id, from, PaymentState::Settling))
@@ -124,7 +134,8 @@ impl Prepaid {
             ));
         }
         let price = self.call.price;
-        let settled = self.provider.settle(&self.payload, price);
+        // From here on the facilitator has its own time, whatever is left of the request's.
+        let settled = Patience::default().during(|| self.provider.settle(&self.payload, price));
         if !matches!(settled, Ok(Settlement::Made { .. })) {
             payments::count(Outside::X402, "failed");
         }

@@ -1,6 +1,7 @@
 //! `notewell market`: the operator's view of the books.
 
 mod entries;
+mod resolve;
 mod statement;
 mod table;
 mod usage;
@@ -88,6 +89,8 @@ Example:
         /// How much
         amount: String,
     },
+    /// Say how a payment ended that `doctor` names
+    Resolve(resolve::Resolve),
     /// Sum every balance again from the entries, where `doctor` found one wrong
     Recount,
 }
@@ -126,6 +129,7 @@ impl Market {
                 out::say(checkout.url);
                 Ok(())
             }
+            Command::Resolve(command) => command.run(&app),
             Command::Recount => {
                 let changed = app.store.ledger.recount()?;
                 out::say(match changed {
