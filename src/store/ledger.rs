@@ -192,6 +192,60 @@ impl Posted {
     }
 }
 
+/// A payout to book: what is unpaid of an author's balance.
+#[derive(Debug, Clone)]
+pub struct NewPayout {
+    /// The author.
+    pub author: UserId,
+    /// Where the money went.
+    pub through: Outside,
+    /// What came in from this moment on is not paid.
+    pub until: Timestamp,
+    /// What it is booked for. The same key again books nothing.
+    pub key: String,
+    /// A word of whoever books it.
+    pub memo: String,
+    /// The amount that somebody confirmed; no other one is booked.
+    pub expected: Option<Money>,
+}
+
+impl NewPayout {
+    /// Why nothing is booked while this much is unpaid.
+    pub(super) fn refusal(&self, unpaid: Money) -> Option<PaidOut> {
+        let unpaid = unpaid.max(Money::ZERO);
+        match self.expected {
+            Some(expected) if expected != unpaid => Some(PaidOut::Changed { expected, unpaid }),
+            _ => (!unpaid.is_positive()).then_some(PaidOut::Nothing),
+        }
+    }
+
+    /// The entry that books it.
+    pub(super) fn entry(&self, amount: Money) -> NewEntry {
+        NewEntry::new(EntryKind::Payout, &self.key)
+            .with_memo(&self.memo)
+            .add(Account::Author(self.author), -amount)
+            .add(Account::Outside(self.through), amount)
+    }
+}
+
+/// What became of a payout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaidOut {
+    /// It is booked.
+    Now(Entry),
+    /// Something was booked under its key before; nothing is now.
+    Before(Entry),
+    /// Nothing is unpaid.
+    Nothing,
+    /// Another amount is unpaid than was confirmed; nothing is booked.
+    Changed {
+        /// What was confirmed.
+        expected: Money,
+        /// What is unpaid.
+        unpaid: Money,
+    },
+}
+
 /// A process that may have calls under way, alive as long as this is.
 #[derive(Debug)]
 pub struct Process {
@@ -327,6 +381,10 @@ pub trait Ledger: Send + Sync {
     /// since, and less what was refunded since of what had been booked before. What came in since
     /// does not count, nor does a payout that had been booked before and came back since.
     fn unpaid_before(&self, account: Account, at: Timestamp) -> Result<Money>;
+
+    /// Books what [`Ledger::unpaid_before`] says, in the transaction that says it: of two payouts at
+    /// the same moment the later one finds what the earlier one left.
+    fn pay_out(&self, payout: &NewPayout) -> Result<PaidOut>;
 
     /// Every account with its balance, by name.
     fn balances(&self) -> Result<Vec<(Account, Money)>>;

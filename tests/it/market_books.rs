@@ -585,7 +585,7 @@ fn months_that_are_settled_late_are_not_paid_twice() {
         return;
     }
     let (september, october) = ("2025-09", "2025-10");
-    let pay = |market: &Market, mira, month| market.payout(mira, month, Outside::Manual, "");
+    let pay = |market: &Market, mira, month| market.payout(mira, month, Outside::Manual, "", None);
     {
         let (_home, _store, market, mira, _) = three_months();
         assert_eq!(pay(&market, mira, september).unwrap().amount, Money(10));

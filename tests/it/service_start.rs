@@ -106,8 +106,7 @@ fn address(said: &str) -> &str {
 }
 
 /// Installs, replaces and removes a service that works.
-fn is_installed_replaced_and_removed(supervisor: &str, server: &str) {
-    let home = Supervised::new(server);
+fn is_installed_replaced_and_removed(supervisor: &str, home: &Supervised) {
     let mut processes = Vec::new();
     for _ in 0..2 {
         let (code, out, err) = home.service(supervisor, &["install", "--listen", "0"]);
@@ -133,15 +132,27 @@ fn is_installed_replaced_and_removed(supervisor: &str, server: &str) {
 #[test]
 fn a_unit_of_systemd_is_started_and_said_to_run_where_it_does() {
     if !only_sqlite(WHY) {
-        is_installed_replaced_and_removed("systemd", UNIT);
+        is_installed_replaced_and_removed("systemd", &Supervised::new(UNIT));
     }
 }
 
 #[test]
 fn a_service_of_launchd_is_started_and_said_to_run_where_it_does() {
     if !only_sqlite(WHY) {
-        is_installed_replaced_and_removed("launchd", LIST);
+        is_installed_replaced_and_removed("launchd", &Supervised::new(LIST));
     }
+}
+
+/// `launchctl bootout` calls it an error when the server has not ended at once.
+#[test]
+fn a_service_of_launchd_that_takes_its_time_to_end_is_waited_for() {
+    if only_sqlite(WHY) {
+        return;
+    }
+    let home = Supervised::new(LIST);
+    put(&home.file("slow"), "");
+    is_installed_replaced_and_removed("launchd", &home);
+    assert!(home.file("ended").exists() && !home.file("job").exists());
 }
 
 #[test]

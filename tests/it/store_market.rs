@@ -1,6 +1,6 @@
 //! The contract of the books and of usage, over every store.
 
-use std::time::Duration;
+use std::{sync::Barrier, thread, time::Duration};
 
 use notewell::{
     domain::{Code, Error, Money, Pid, Timestamp, UserId},
@@ -8,7 +8,7 @@ use notewell::{
         self, Ledger, Store, StoreLimits, StoreUrl,
         ledger::{
             Account, Admission, CallIdentity, EntryFilter, EntryId, EntryKind, HoldId, NewEntry,
-            NewHold, Outside, Posted, Process,
+            NewHold, NewPayout, Outside, PaidOut, Posted, Process,
         },
         payments::{Booked, NewPayment, PaymentState},
         usage::{Call, NewUsage, Outcome, UsageFilter},
@@ -32,6 +32,42 @@ fn top_up(ledger: &dyn Ledger, user: UserId, amount: i64, key: &str) -> Posted {
         .add(Account::Outside(Outside::Manual), Money(-amount))
         .add(Account::User(user), Money(amount));
     ledger.post(&entry).unwrap()
+}
+
+/// Books what an author earned outside of the credit of users.
+fn sale(ledger: &dyn Ledger, author: UserId, amount: i64, key: &str) -> EntryId {
+    let entry = NewEntry::new(EntryKind::Sale, format!("{key}:{}", author.0))
+        .add(Account::Author(author), Money(amount))
+        .add(Account::Outside(Outside::X402), Money(-amount));
+    ledger.post(&entry).unwrap().entry().id
+}
+
+fn refund_of_sale(ledger: &dyn Ledger, author: UserId, amount: i64, sale: EntryId) {
+    let entry = NewEntry::new(EntryKind::Refund, format!("refund:{sale}"))
+        .ending(sale)
+        .add(Account::Author(author), Money(-amount))
+        .add(Account::Outside(Outside::X402), Money(amount));
+    ledger.post(&entry).unwrap();
+}
+
+/// A payout, of whatever amount, of what came in before a moment.
+fn payout(author: UserId, until: Timestamp, key: &str) -> NewPayout {
+    NewPayout {
+        author,
+        through: Outside::Manual,
+        until,
+        key: format!("payout:{}:{key}", author.0),
+        memo: String::new(),
+        expected: None,
+    }
+}
+
+/// A moment between two entries, whose times are milliseconds.
+fn moment() -> Timestamp {
+    thread::sleep(Duration::from_millis(3));
+    let now = Timestamp::now();
+    thread::sleep(Duration::from_millis(3));
+    now
 }
 
 fn call() -> Call {
@@ -165,13 +201,6 @@ fn what_is_unpaid_of_a_balance_counts_what_was_paid_or_refunded_of_it_since() {
     every_store(|store, _| {
         let ledger = &*store.ledger;
         let account = Account::Author(MIRA);
-        // Entries have milliseconds.
-        let moment = || {
-            std::thread::sleep(Duration::from_millis(3));
-            let now = Timestamp::now();
-            std::thread::sleep(Duration::from_millis(3));
-            now
-        };
         let book = |kind, key: &str, amount: i64, ends: Option<EntryId>| {
             let entry = NewEntry { ends, ..NewEntry::new(kind, key) }
                 .add(account, Money(amount))
@@ -199,6 +228,87 @@ fn what_is_unpaid_of_a_balance_counts_what_was_paid_or_refunded_of_it_since() {
         book(EntryKind::Refund, "paid came back", 50, Some(paid));
         assert_eq!((unpaid(first), unpaid(second)), (50, 70), "it is of the balance of now");
         assert_eq!(unpaid(moment()), balance(store, account).0);
+        proved(store);
+    });
+}
+
+#[test]
+fn payouts_at_the_same_moment_pay_nothing_twice() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let authors: Vec<UserId> = (100..125).map(UserId).collect();
+        let earn = |amount, key| {
+            for author in &authors {
+                sale(ledger, *author, amount, key);
+            }
+        };
+        earn(100, "early");
+        let first = moment();
+        earn(20, "late");
+        let second = moment();
+        earn(500, "now");
+        // Each month twice.
+        let months = [(first, "first"), (second, "second"), (first, "first"), (second, "second")];
+        for author in authors.iter().copied() {
+            let account = Account::Author(author);
+            let start = Barrier::new(months.len());
+            let paid = thread::scope(|scope| {
+                let threads = months.map(|(until, key)| {
+                    let start = &start;
+                    scope.spawn(move || {
+                        start.wait();
+                        match ledger.pay_out(&payout(author, until, key)).unwrap() {
+                            PaidOut::Now(entry) => -entry.amount_of(account),
+                            _ => Money::ZERO,
+                        }
+                    })
+                });
+                threads.into_iter().map(|thread| thread.join().unwrap()).sum::<Money>()
+            });
+            // Whichever came first: the earlier month is a part of the later one.
+            assert_eq!(paid, Money(120), "{account}");
+            assert_eq!(balance(store, account), Money(500), "{account}");
+        }
+        proved(store);
+    });
+}
+
+#[test]
+fn a_payout_books_the_amount_that_was_confirmed_or_nothing() {
+    every_store(|store, _| {
+        let ledger = &*store.ledger;
+        let [sold, other] =
+            [(100, "sold"), (20, "other")].map(|(amount, key)| sale(ledger, MIRA, amount, key));
+        let until = moment();
+        let pay = |key: &str, expected: Option<i64>| {
+            let expected = expected.map(Money);
+            ledger.pay_out(&NewPayout { expected, ..payout(MIRA, until, key) }).unwrap()
+        };
+        let changed = |expected, unpaid| PaidOut::Changed {
+            expected: Money(expected),
+            unpaid: Money(unpaid),
+        };
+        // A refund after somebody looked.
+        refund_of_sale(ledger, MIRA, 20, other);
+        assert_eq!(pay("a", Some(120)), changed(120, 100));
+        assert_eq!(balance(store, Account::Author(MIRA)), Money(100));
+        assert_eq!(balance(store, Account::Outside(Outside::Manual)), Money::ZERO);
+        let PaidOut::Now(entry) = pay("a", Some(100)) else { panic!("not paid") };
+        assert_eq!(entry.kind, EntryKind::Payout);
+        assert_eq!(entry.amount_of(Account::Outside(Outside::Manual)), Money(100));
+        // A key books once, whatever is confirmed under it.
+        for expected in [None, Some(100), Some(7)] {
+            let PaidOut::Before(known) = pay("a", expected) else { panic!("paid twice") };
+            assert_eq!(known.id, entry.id);
+        }
+        assert_eq!(pay("b", None), PaidOut::Nothing);
+        assert_eq!(pay("b", Some(0)), PaidOut::Nothing);
+        assert_eq!(pay("b", Some(5)), changed(5, 0));
+        // Who owes something is paid nothing.
+        refund_of_sale(ledger, MIRA, 100, sold);
+        assert_eq!(pay("b", None), PaidOut::Nothing);
+        assert_eq!(pay("b", Some(5)), changed(5, 0));
+        assert_eq!(balance(store, Account::Author(MIRA)), Money(-100));
         proved(store);
     });
 }

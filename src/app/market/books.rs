@@ -3,7 +3,9 @@
 use super::Market;
 use crate::{
     domain::{Error, Money, Result, Timestamp, UserId},
-    store::ledger::{Account, Entry, EntryId, EntryKind, NewEntry, Outside, Posted},
+    store::ledger::{
+        Account, Entry, EntryId, EntryKind, NewEntry, NewPayout, Outside, PaidOut, Posted,
+    },
 };
 
 /// The longest memo.
@@ -88,43 +90,48 @@ impl Market {
         Ok(unpaid.max(Money::ZERO))
     }
 
-    /// Books the payout of a month that is over. Each month is paid once.
+    /// Books the payout of a month that is over. Each month is paid once. With `expected`, another
+    /// amount than that is a conflict.
     pub fn payout(
         &self,
         author: UserId,
         month: &str,
         through: Outside,
         memo: &str,
+        expected: Option<Money>,
     ) -> Result<Payout> {
-        let (_, end) = self::month(month)?;
-        if end > Timestamp::now() {
+        let (_, until) = self::month(month)?;
+        if until > Timestamp::now() {
             return Err(Error::invalid_params(format!(
                 "{month} is not over; pay it out from {} on",
-                end.date()
+                until.date()
             )));
         }
-        let account = Account::Author(author);
+        let memo = checked_memo(memo)?;
         let key = payout_key(author, month);
-        if let Some(paid) = self.shared.ledger.of_key(&key)? {
-            return Err(Error::conflict(format!(
+        let payout = NewPayout { author, through, until, key, memo, expected };
+        let amount = |entry: &Entry| -entry.amount_of(Account::Author(author));
+        match self.shared.ledger.pay_out(&payout)? {
+            PaidOut::Now(entry) => Ok(Payout {
+                author,
+                month: month.to_owned(),
+                amount: amount(&entry),
+                entry: entry.id,
+            }),
+            PaidOut::Before(entry) => Err(Error::conflict(format!(
                 "{month} was paid out with entry {} ({} {}); nothing was booked",
-                paid.id,
-                -paid.amount_of(account),
+                entry.id,
+                amount(&entry),
                 self.currency()
-            )));
-        }
-        let amount = self.payable(author, month)?;
-        if !amount.is_positive() {
-            return Err(Error::invalid_params(format!(
+            ))),
+            PaidOut::Changed { expected, unpaid } => Err(Error::conflict(format!(
+                "what is to be paid for {month} changed from {expected} to {unpaid} {} since it was shown; nothing was booked. Look at it again",
+                self.currency()
+            ))),
+            PaidOut::Nothing => Err(Error::invalid_params(format!(
                 "nothing is to be paid for {month}; `notewell market statement` shows why"
-            )));
+            ))),
         }
-        let entry = NewEntry::new(EntryKind::Payout, key)
-            .with_memo(checked_memo(memo)?)
-            .add(account, -amount)
-            .add(Account::Outside(through), amount);
-        let entry = self.shared.ledger.post(&entry)?.entry().id;
-        Ok(Payout { author, month: month.to_owned(), amount, entry })
     }
 }
 

@@ -111,7 +111,7 @@ impl Market {
             Command::Payout { author, month, through, memo } => {
                 let account = app.user(&author)?;
                 let paid = app.audited(&Actor::shell(), "market_payout", &account.name, || {
-                    market.payout(account.id, &month, through, &memo)
+                    market.payout(account.id, &month, through, &memo, None)
                 })?;
                 out::say(format_args!(
                     "Entry {}: {} {} paid to `{}` for {month}.",

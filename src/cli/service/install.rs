@@ -1,12 +1,12 @@
 //! `service install`.
 
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 use clap::Args;
 
 use super::{
     super::{Common, client::Launch, open::reachable, out, serve::parse_listen},
-    Kind, STOP_GRACE_SECONDS, SupervisorFlag, launchd, refuse_foreign,
+    Kind, SupervisorFlag, launchd, patience, refuse_foreign,
     start::{self, Start},
     supervisor::Supervisor,
     systemd,
@@ -80,7 +80,7 @@ impl Install {
             return Ok(());
         }
         let log = supervisor.log(&config.data);
-        supervisor.start(Duration::from_secs(seconds + STOP_GRACE_SECONDS)).map_err(|why| {
+        supervisor.start(patience(&config)).map_err(|why| {
             Error::outside(format!(
                 "the unit is written, and the server was not started: {why}; `{log}` shows its log"
             ))

@@ -12,6 +12,7 @@ mod uninstall;
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -19,7 +20,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use self::{install::Install, status::Status, uninstall::Uninstall};
 use super::Common;
 use crate::{
-    config,
+    config::{self, Config},
     domain::{Error, Result, error::Doing},
 };
 
@@ -94,10 +95,15 @@ impl Service {
     pub fn run(self, common: &Common) -> Result<ExitCode> {
         match self.action {
             Action::Install(install) => install.run(common).map(|()| ExitCode::SUCCESS),
-            Action::Uninstall(uninstall) => uninstall.run().map(|()| ExitCode::SUCCESS),
+            Action::Uninstall(uninstall) => uninstall.run(common).map(|()| ExitCode::SUCCESS),
             Action::Status(status) => status.run(common),
         }
     }
+}
+
+/// How long a server may take for its end.
+fn patience(config: &Config) -> Duration {
+    Duration::from_secs(config.server.drain_seconds + STOP_GRACE_SECONDS)
 }
 
 /// A unit of that name that somebody else wrote stays as it is.

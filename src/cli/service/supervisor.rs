@@ -51,7 +51,8 @@ impl Supervisor {
                 run("systemctl", &["--user", "restart", systemd::FILE])?;
             }
             Kind::Launchd => {
-                end_of_service(patience);
+                // It fails where there is none.
+                let _ = end_of_service(patience);
                 let file = self.file.to_string_lossy();
                 run("launchctl", &["bootstrap", &domain(), &file])?;
             }
@@ -59,11 +60,11 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Stops and disables it.
-    pub fn stop(&self) -> Result<()> {
+    /// Stops and disables it. A server of launchd gets `patience` to end; systemd knows its own.
+    pub fn stop(&self, patience: Duration) -> Result<()> {
         let stopped = match self.kind {
             Kind::Systemd => run("systemctl", &["--user", "disable", "--now", systemd::FILE]),
-            Kind::Launchd => run("launchctl", &["bootout", &service()]),
+            Kind::Launchd => end_of_service(patience),
         };
         let Err(why) = stopped else { return Ok(()) };
         match self.report() {
@@ -135,15 +136,16 @@ impl Supervisor {
     }
 }
 
-/// Ends a server that launchd knows from before. `bootout` returns while the server still finishes what
-/// it accepted, and `bootstrap` fails until it has ended.
-fn end_of_service(patience: Duration) {
-    // It fails where there is none.
-    let _ = run("launchctl", &["bootout", &service()]);
+/// Ends the server that launchd knows, and waits until launchd has forgotten it: `bootstrap` fails before
+/// that. `bootout` returns while the server still finishes what it accepted, perhaps with the error
+/// "Operation now in progress"; what it answered is the result.
+fn end_of_service(patience: Duration) -> std::result::Result<String, String> {
+    let answer = run("launchctl", &["bootout", &service()]);
     let until = Instant::now() + patience;
     while run("launchctl", &["print", &service()]).is_ok() && Instant::now() < until {
         thread::sleep(LOOK);
     }
+    answer
 }
 
 /// The session of this account, as launchctl calls it.

@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{super::out, SupervisorFlag, refuse_foreign, report::Report, supervisor::Supervisor};
+use super::{
+    super::{Common, out},
+    SupervisorFlag, patience, refuse_foreign,
+    report::Report,
+    supervisor::Supervisor,
+};
 use crate::domain::{Error, Result, error::Doing};
 
 #[derive(Args)]
@@ -14,7 +19,7 @@ pub struct Uninstall {
 }
 
 impl Uninstall {
-    pub fn run(self) -> Result<()> {
+    pub fn run(self, common: &Common) -> Result<()> {
         let kind = self.which.kind()?;
         let file = kind.file()?;
         let supervisor = Supervisor::new(kind, &file);
@@ -30,7 +35,8 @@ impl Uninstall {
             return Ok(());
         }
         refuse_foreign(&file)?;
-        let stopped = supervisor.stop();
+        // A config that cannot be read keeps nobody from uninstalling.
+        let stopped = supervisor.stop(patience(&common.config().unwrap_or_default()));
         std::fs::remove_file(&file).doing(format_args!("remove `{}`", file.display()))?;
         supervisor.forget();
         out::say(format_args!("Removed `{}`. Your data and config are untouched.", file.display()));

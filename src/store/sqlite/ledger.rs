@@ -2,6 +2,7 @@
 //! come first, so that a refusal is a sentence.
 
 mod holds;
+mod payouts;
 mod processes;
 mod proof;
 #[cfg(test)]
@@ -15,7 +16,8 @@ use crate::{
     store::{
         ledger::{
             Account, Admission, Captured, Entry, EntryFilter, EntryId, HoldId, Ledger, NewEntry,
-            NewHold, OpenHold, Posted, Posting, Process, check, is_same, unknown_entry,
+            NewHold, NewPayout, OpenHold, PaidOut, Posted, Posting, Process, check, is_same,
+            unknown_entry,
         },
         usage::Outcome,
     },
@@ -92,19 +94,11 @@ impl Ledger for Sqlite {
     }
 
     fn unpaid_before(&self, account: Account, at: Timestamp) -> Result<Money> {
-        self.read(|db| {
-            db.prepare_cached(
-                "SELECT coalesce(sum(p.amount), 0) FROM accounts a
-                 JOIN postings p ON p.account = a.id JOIN entries e ON e.id = p.entry
-                 LEFT JOIN entries o ON o.id = e.ends
-                 WHERE a.name = ?1 AND CASE
-                     WHEN e.at < ?2 OR e.kind = 'payout' THEN true
-                     WHEN e.kind <> 'refund' THEN false
-                     WHEN o.kind = 'payout' THEN o.at >= ?2
-                     ELSE o.at < ?2 END",
-            )?
-            .query_row(params![account.to_string(), at.0], |row| row.get(0).map(Money))
-        })
+        self.read(|db| payouts::unpaid_before(db, account, at))
+    }
+
+    fn pay_out(&self, payout: &NewPayout) -> Result<PaidOut> {
+        self.write(|tx| payouts::pay_out(tx, payout))?
     }
 
     fn balances(&self) -> Result<Vec<(Account, Money)>> {
