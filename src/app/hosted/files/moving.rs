@@ -93,9 +93,19 @@ impl HostedVault<'_> {
         })
     }
 
-    /// Copies a file with its properties. `false` when an end is not what is expected.
-    pub fn copy(&self, from: &VaultPath, to: &VaultPath, ends: Ends) -> Result<bool> {
+    /// Copies a file with its properties. `folder` is what it is copied with, and where that goes:
+    /// the files that a note shows there come before it. `false` when an end is not what is expected.
+    pub fn copy(
+        &self,
+        from: &VaultPath,
+        to: &VaultPath,
+        ends: Ends,
+        folder: Option<(&VaultPath, &VaultPath)>,
+    ) -> Result<bool> {
         check_path(to)?;
+        if let Some((top, top_to)) = folder.filter(|_| is_page(to.as_str())) {
+            self.copy_shown(from, &Moving { from: top, to: top_to })?;
+        }
         self.again(|| {
             let _turn = self.turn()?;
             let (source, bytes) = self.existing(from)?;
@@ -105,6 +115,10 @@ impl HostedVault<'_> {
             let there = self.replaced(to, ends)?;
             if !ends.are_met_by(&source, there.as_ref()) {
                 return Ok(false);
+            }
+            if folder.is_some() && before.as_ref() == Some(&bytes) {
+                // It came before a note that shows it.
+                return Ok(true);
             }
             let Room { mut steps, mut revisions, leaving } = match &before {
                 // The journal or the trash keeps a file that another one is written over.
@@ -134,6 +148,37 @@ impl HostedVault<'_> {
             revisions.extend(self.is_recorded(to, size).then_some(revision));
             self.write(&steps, revisions).map(|()| true)
         })
+    }
+
+    /// Copies the files that a note shows and that are copied with it, as far as they are not there
+    /// yet. The note that comes first would show what else has their path, which the caller perhaps
+    /// may not see, and so it would be refused.
+    fn copy_shown(&self, note: &VaultPath, copying: &Moving<'_>) -> Result<()> {
+        if self.sees_everything() {
+            return Ok(());
+        }
+        // What is not there is refused when the note is copied.
+        let Some((_, bytes)) = self.read(note)? else { return Ok(()) };
+        let text = String::from_utf8_lossy(&bytes);
+        let carried = self.app.carried_files(&self.row, (note, &text), copying, self.rights)?;
+        let ends =
+            Ends { source: Expected::Any, destination: Expected::Absent, replaces_folder: false };
+        for file in carried.values() {
+            let Some(to) = copying.after(file)? else { continue };
+            if self.stat(&to)?.is_none() {
+                self.copy(file, &to, ends, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a folder that is copied. A file that came before a note which shows it has perhaps made
+    /// it.
+    pub fn make_copied_folder(&self, path: &VaultPath) -> Result<()> {
+        match self.stat(path)? {
+            Some(there) if there.is_folder() => self.check_folder(path),
+            _ => self.make_folder(path),
+        }
     }
 
     /// Makes a folder where something is. With `copied`, everything in that folder follows, and is
@@ -214,8 +259,8 @@ impl HostedVault<'_> {
         Ok(room)
     }
 
-    /// Refuses a copy of a folder over what is there, where something in it may not be written there
-    /// or the vault has no place for it.
+    /// Refuses a copy of a folder over what is there, where something in it may not be written there,
+    /// a note would show what the caller may not see, or the vault has no place for it.
     fn check_copies(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
         let below =
             |folder: &VaultPath| self.app.store.hosted.below(&self.row.name, folder.as_str());
@@ -235,7 +280,9 @@ impl HostedVault<'_> {
             match is_page(new.as_str()) {
                 true => {
                     let (_, bytes) = self.existing(&old)?;
-                    self.check_text(&new, &String::from_utf8_lossy(&bytes))?;
+                    let text = String::from_utf8_lossy(&bytes);
+                    self.check_text(&new, &text)?;
+                    self.app.check_copied(&self.row, (&old, &text), &copying, self.rights)?;
                 }
                 false => self.check_place(&new)?,
             }
