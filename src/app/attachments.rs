@@ -39,6 +39,11 @@ impl Moving<'_> {
         }
     }
 
+    /// Whether a path is where this goes, or below it: what is there now is replaced.
+    pub fn replaces(&self, path: &VaultPath) -> bool {
+        path == self.to || path.is_inside(self.to)
+    }
+
     /// Whether a note shows a file under the same path afterwards, as both move: the path says where
     /// the file is from the note.
     fn carries(&self, note: &VaultPath, target: &str, file: &VaultPath) -> Result<bool> {
@@ -149,7 +154,7 @@ impl App {
             return Ok(());
         }
         let Some(copy) = copying.after(note)? else { return Ok(()) };
-        let is_gone = |path: &VaultPath| path == copying.to || path.is_inside(copying.to);
+        let is_gone = |path: &VaultPath| copying.replaces(path);
         let carried = self.carried_files(vault, (note, text), copying, rights)?;
         for target in &shown_files(note, text) {
             if carried.contains_key(target) {

@@ -11,11 +11,11 @@ use crate::{
 const COMPOSED: &str = "%C3%A9";
 const DECOMPOSED: &str = "e%CC%81";
 
-fn transfer(dav: &Dav<'_>, method: &str, from: &str, to: &str) -> Answer {
+pub fn transfer(dav: &Dav<'_>, method: &str, from: &str, to: &str) -> Answer {
     dav.send(method, from, &[("Destination", &dav.destination(to))], b"")
 }
 
-fn make_folders(dav: &Dav<'_>, folders: &[&str]) {
+pub fn make_folders(dav: &Dav<'_>, folders: &[&str]) {
     for folder in folders {
         assert_eq!(dav.send("MKCOL", folder, &[], b"").status, 201, "{folder}");
     }
@@ -38,7 +38,7 @@ fn assert_untouched(dav: &Dav<'_>, paths: &[&str], after: &str) {
 }
 
 /// A server for a vault of 1,000 bytes.
-fn serve_small_vault(home: &Home) -> Server {
+pub fn serve_small_vault(home: &Home) -> Server {
     let config = home.dir.path().join("limits.toml");
     put(&config, "[hosted]\nvault_bytes = 1000\n");
     let mut serving = command(home, &["serve", "--listen", "127.0.0.1:0"]);

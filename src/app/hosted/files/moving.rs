@@ -198,7 +198,7 @@ impl HostedVault<'_> {
                 return Ok(false);
             }
             if let Some(from) = copied {
-                self.check_copies(from, to)?;
+                self.check_copies(&Moving { from, to }, there.as_ref())?;
             }
             let Room { mut steps, revisions, leaving } = self.room(to, there.as_ref())?;
             self.check_leaving(&leaving)?;
@@ -261,12 +261,10 @@ impl HostedVault<'_> {
 
     /// Refuses a copy of a folder over what is there, where something in it may not be written there,
     /// a note would show what the caller may not see, or the vault has no place for it.
-    fn check_copies(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        let below =
-            |folder: &VaultPath| self.app.store.hosted.below(&self.row.name, folder.as_str());
-        let copying = Moving { from, to };
-        let source = below(from)?;
-        let mut folders = 0;
+    fn check_copies(&self, copying: &Moving<'_>, there: Option<&HostedFile>) -> Result<()> {
+        let source = self.app.store.hosted.below(&self.row.name, copying.from.as_str())?;
+        // The folder itself is made, too.
+        let mut folders = 1;
         for folder in source.iter().filter(|file| file.is_folder()) {
             folders += 1;
             let old = VaultPath::parse(&folder.path)?;
@@ -282,16 +280,13 @@ impl HostedVault<'_> {
                     let (_, bytes) = self.existing(&old)?;
                     let text = String::from_utf8_lossy(&bytes);
                     self.check_text(&new, &text)?;
-                    self.app.check_copied(&self.row, (&old, &text), &copying, self.rights)?;
+                    self.app.check_copied(&self.row, (&old, &text), copying, self.rights)?;
                 }
                 false => self.check_place(&new)?,
             }
         }
-        // What is replaced is in the trash then, which makes room.
         let usage = self.app.store.hosted.usage(&self.row.name)?;
-        let mut trash = below(&VaultPath::parse(TRASH)?)?;
-        trash.retain(|file| !file.is_folder());
-        let gone = [trash, below(to)?].concat();
+        let gone = self.room_for(copying, there)?;
         let weight = |files: &[HostedFile]| files.iter().map(|file| file.size).sum::<u64>();
         let usage = HostedUsage {
             files: usage.files.saturating_sub(gone.len() as u64) + folders + copied.len() as u64,
@@ -299,6 +294,24 @@ impl HostedVault<'_> {
             ..usage
         };
         self.app.hosted_limits().check(&self.row.name, usage)
+    }
+
+    /// What goes for a folder that is copied over what is there: that with everything in it, which is
+    /// in the trash then, and the files of the trash, which make room. Each once.
+    fn room_for(
+        &self,
+        copying: &Moving<'_>,
+        there: Option<&HostedFile>,
+    ) -> Result<Vec<HostedFile>> {
+        let below = |folder: &str| self.app.store.hosted.below(&self.row.name, folder);
+        let mut gone = below(copying.to.as_str())?;
+        gone.extend(there.cloned());
+        for file in below(TRASH)?.into_iter().filter(|file| !file.is_folder()) {
+            if !copying.replaces(&VaultPath::parse(&file.path)?) {
+                gone.push(file);
+            }
+        }
+        Ok(gone)
     }
 
     /// Everything below a folder, all of which one transaction takes along: not too much of it.
