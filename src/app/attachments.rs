@@ -1,6 +1,6 @@
 //! Files beside notes, for whoever may read a note that shows them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{App, edit::page_in, notes::Opened, rights::Rights};
 use crate::{
@@ -22,14 +22,14 @@ pub struct Attachment {
     pub path: VaultPath,
 }
 
-/// A file that moves, or a folder with everything below it.
+/// A file that moves or is copied, or a folder with everything below it.
 pub(super) struct Moving<'a> {
     pub from: &'a VaultPath,
     pub to: &'a VaultPath,
 }
 
 impl Moving<'_> {
-    /// Where what is at a path now will be; `None` for what stays.
+    /// Where what is at a path now will be; `None` for what is elsewhere.
     pub fn after(&self, path: &VaultPath) -> Result<Option<VaultPath>> {
         match path.as_str().strip_prefix(self.from.as_str()) {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -37,6 +37,11 @@ impl Moving<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether a path is where this goes, or below it: what is there now is replaced.
+    pub fn replaces(&self, path: &VaultPath) -> bool {
+        path == self.to || path.is_inside(self.to)
     }
 
     /// Whether a note shows a file under the same path afterwards, as both move: the path says where
@@ -89,13 +94,8 @@ impl App {
         if rights.visible().is_everything() {
             return Ok(());
         }
-        let files = |text: &str| -> BTreeSet<String> {
-            let note = Note::parse(text, path.stem());
-            let targets = note.links().iter().filter_map(|link| link.target());
-            targets.map(|target| target.path).filter(|path| vault::names_file(path)).collect()
-        };
-        let known = before.map(|(_, text)| files(text)).unwrap_or_default();
-        for target in &files(after) {
+        let known = before.map(|(_, text)| shown_files(path, text)).unwrap_or_default();
+        for target in &shown_files(path, after) {
             let place_of = |note| self.sources.attachment_path(vault, note, target, &|_| false);
             let place = place_of(path)?;
             if let (true, Some((from, _))) = (known.contains(target), before) {
@@ -112,9 +112,57 @@ impl App {
                 }
             }
             if !place.is_some_and(|place| rights.sees(&page_in(vault, &place, ""))) {
-                return Err(Error::invalid_params(format!(
-                    "the note would show `{target}`, which is no file that you may read; nothing was changed. Name a file of a folder that you may read, with its path"
-                )));
+                return Err(would_show(target));
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that are copied with a note which shows them, and that its copy shows under the same
+    /// path: each by that path. Those that the caller does not see are not copied.
+    pub(super) fn carried_files(
+        &self,
+        vault: &VaultRow,
+        (note, text): (&VaultPath, &str),
+        copying: &Moving<'_>,
+        rights: &Rights,
+    ) -> Result<BTreeMap<String, VaultPath>> {
+        let mut carried = BTreeMap::new();
+        for target in shown_files(note, text) {
+            let shown = self.sources.attachment_path(vault, note, &target, &|_| false)?;
+            if let Some(file) = shown
+                && copying.carries(note, &target, &file)?
+                && rights.sees(&page_in(vault, &file, ""))
+            {
+                carried.insert(target, file);
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Refuses the copy of a folder over what is there, where a note in it would then show a file that
+    /// the caller may not see. What is copied with the note is there by then, and what is replaced is
+    /// gone.
+    pub(super) fn check_copied(
+        &self,
+        vault: &VaultRow,
+        (note, text): (&VaultPath, &str),
+        copying: &Moving<'_>,
+        rights: &Rights,
+    ) -> Result<()> {
+        if rights.visible().is_everything() {
+            return Ok(());
+        }
+        let Some(copy) = copying.after(note)? else { return Ok(()) };
+        let is_gone = |path: &VaultPath| copying.replaces(path);
+        let carried = self.carried_files(vault, (note, text), copying, rights)?;
+        for target in &shown_files(note, text) {
+            if carried.contains_key(target) {
+                continue;
+            }
+            let place = self.sources.attachment_path(vault, &copy, target, &is_gone)?;
+            if !place.is_some_and(|place| rights.sees(&page_in(vault, &place, ""))) {
+                return Err(would_show(target));
             }
         }
         Ok(())
@@ -188,4 +236,18 @@ impl App {
         let path = self.sources.attachment_path(&vault, &row.facts.page.path, path, &|_| false)?;
         Ok(path.map(|path| Attachment { vault, path }))
     }
+}
+
+/// The paths under which a text shows or links to files that are no notes.
+fn shown_files(note: &VaultPath, text: &str) -> BTreeSet<String> {
+    let note = Note::parse(text, note.stem());
+    let targets = note.links().iter().filter_map(|link| link.target());
+    targets.map(|target| target.path).filter(|path| vault::names_file(path)).collect()
+}
+
+/// The refusal of a note that would show a file which the caller may not see.
+fn would_show(target: &str) -> Error {
+    Error::invalid_params(format!(
+        "the note would show `{target}`, which is no file that you may read; nothing was changed. Name a file of a folder that you may read, with its path"
+    ))
 }

@@ -92,6 +92,10 @@ fn a_condition_that_cannot_be_read_is_refused() {
     ] {
         refuse(&[("If", condition)]);
     }
+    // Names are repeated before every list.
+    let name = "a".repeat(31 << 10);
+    refuse(&[("If", &format!("</{name}> {}", "([\"\"])".repeat(5_000)))]);
+    refuse(&[("If", &"([\"old\"])".repeat(101))]);
     refuse(&[("If", "([\"old\"])"), ("If", "([\"old\"])")]);
     refuse(&[("If-Match", "\"é\"")]);
     refuse(&[("If-Match", "\"a\""), ("If-Match", "é")]);

@@ -1,4 +1,5 @@
-//! What WebDAV clients keep beside their files is bounded: properties, and the owners of locks.
+//! What WebDAV clients keep beside their files is bounded: properties, and the owners of locks. What
+//! the trash holds makes room.
 
 use notewell::{
     domain::{Code, VaultPath},
@@ -11,6 +12,7 @@ use notewell::{
 
 use crate::{
     dav::Dav,
+    dav_moves::{make_folders, serve_small_vault, transfer},
     dav_rights::user,
     hosted::{hosted, serve, token},
     store::every_store,
@@ -183,4 +185,44 @@ fn the_trash_does_not_weigh_for_who_sees_a_part() {
         assert_eq!(ann.get(&format!(".trash/{path}")).status, 200, "she may read it");
     }
     assert!(used().contains("<D:quota-used-bytes>5<"), "{}", used());
+}
+
+#[test]
+fn a_file_that_a_folder_replaces_makes_room_for_it() {
+    let home = hosted("team");
+    let server = serve_small_vault(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    make_folders(&dav, &["src", "large"]);
+    for (path, size) in [("src/a.bin", 400), ("old.bin", 500)] {
+        assert_eq!(dav.put(path, &"x".repeat(size)).status, 201, "{path}");
+    }
+    let copied = transfer(&dav, "COPY", "src", "old.bin");
+    assert_eq!(copied.status, 204, "{}", copied.body);
+    assert_eq!(dav.get("old.bin/a.bin").body.len(), 400);
+    assert_eq!(dav.get(".trash/old.bin").status, 404, "it made room");
+    // What it makes is not enough for more.
+    assert_eq!(dav.put("file.bin", &"x".repeat(100)).status, 201);
+    assert_eq!(dav.send("DELETE", "old.bin", &[], b"").status, 204);
+    assert_eq!(dav.put("large/b.bin", &"x".repeat(450)).status, 201);
+    let refused = transfer(&dav, "COPY", "large", "file.bin");
+    assert!(refused.body.contains("hosted.vault_bytes"), "{} {}", refused.status, refused.body);
+    assert_eq!(dav.get("file.bin").body.len(), 100);
+}
+
+#[test]
+fn what_is_replaced_in_the_trash_makes_room_once() {
+    let home = hosted("team");
+    let server = serve_small_vault(&home);
+    let dav = Dav::new(&server, &token(&home, "owner"), "team");
+    make_folders(&dav, &["large", "small", ".trash", ".trash/old"]);
+    for (path, size) in [("large/a.bin", 600), ("small/a.bin", 100), (".trash/old/b.bin", 300)] {
+        assert_eq!(dav.put(path, &"x".repeat(size)).status, 201, "{path}");
+    }
+    let refused = transfer(&dav, "COPY", "large", ".trash/old");
+    assert!(refused.body.contains("hosted.vault_bytes"), "{} {}", refused.status, refused.body);
+    assert_eq!(dav.get(".trash/old/b.bin").body.len(), 300);
+    let copied = transfer(&dav, "COPY", "small", ".trash/old");
+    assert_eq!(copied.status, 204, "{}", copied.body);
+    assert_eq!(dav.get(".trash/old/a.bin").body.len(), 100);
+    assert_eq!(dav.get(".trash/old/b.bin").status, 404);
 }

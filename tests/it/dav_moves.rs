@@ -2,7 +2,7 @@
 
 use crate::{
     dav::{Dav, finds},
-    dav_rights::{LOCK, user},
+    dav_rights::{LOCK, shown, user},
     hosted::{command, hosted, say, serve, token},
     support::{Answer, Home, Server, put},
 };
@@ -11,11 +11,11 @@ use crate::{
 const COMPOSED: &str = "%C3%A9";
 const DECOMPOSED: &str = "e%CC%81";
 
-fn transfer(dav: &Dav<'_>, method: &str, from: &str, to: &str) -> Answer {
+pub fn transfer(dav: &Dav<'_>, method: &str, from: &str, to: &str) -> Answer {
     dav.send(method, from, &[("Destination", &dav.destination(to))], b"")
 }
 
-fn make_folders(dav: &Dav<'_>, folders: &[&str]) {
+pub fn make_folders(dav: &Dav<'_>, folders: &[&str]) {
     for folder in folders {
         assert_eq!(dav.send("MKCOL", folder, &[], b"").status, 201, "{folder}");
     }
@@ -38,7 +38,7 @@ fn assert_untouched(dav: &Dav<'_>, paths: &[&str], after: &str) {
 }
 
 /// A server for a vault of 1,000 bytes.
-fn serve_small_vault(home: &Home) -> Server {
+pub fn serve_small_vault(home: &Home) -> Server {
     let config = home.dir.path().join("limits.toml");
     put(&config, "[hosted]\nvault_bytes = 1000\n");
     let mut serving = command(home, &["serve", "--listen", "127.0.0.1:0"]);
@@ -148,6 +148,93 @@ fn what_may_not_move_or_go_leaves_the_destination_as_it_is() {
     let refused = transfer(&owner, "COPY", "board", "plain");
     assert!(refused.body.contains("hosted.vault_bytes"), "{} {}", refused.status, refused.body);
     assert_untouched(&owner, &files, "COPY board to plain");
+}
+
+#[test]
+fn a_folder_is_copied_with_the_files_that_its_notes_show() {
+    let home = hosted("team");
+    let token_of_ann = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
+    let server = serve(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &token_of_ann, "team");
+    make_folders(&owner, &["pics", "shared", "shared/b"]);
+    make_folders(&ann, &["shared/a", "shared/a/one", "shared/a/pics", "shared/a/two"]);
+    // What is hidden has the path under which the note shows her own.
+    make_files(&owner, &["pics/x.png", "shared/b/keep.md"]);
+    let files = [
+        ("pics/x.png", "own"),
+        ("two/y.png", "own, too"),
+        // Before the files in the order of names.
+        ("n.md", "![](pics/x.png) ![](./pics/x.png) ![](two/y.png)\n"),
+        ("one/n.md", "![](../two/y.png)\n"),
+    ];
+    for (path, text) in files {
+        assert_eq!(ann.put(&format!("shared/a/{path}"), text).status, 201, "{path}");
+    }
+    for (to, status) in [("shared/b", 204), ("shared/new", 201)] {
+        let copied = transfer(&ann, "COPY", "shared/a", to);
+        assert_eq!(copied.status, status, "{to}: {}", copied.body);
+        for (path, text) in files {
+            assert_eq!(ann.get(&format!("{to}/{path}")).body, text, "{to}/{path}");
+        }
+        let shown = shown(&server, &token_of_ann, &format!("{to}/n.md"), "pics/x.png");
+        assert_eq!(shown, (200, "own".to_owned()), "{to}");
+    }
+    assert_eq!(ann.get("shared/b/keep.md").status, 404);
+    assert_eq!(owner.get(".trash/keep.md").body, "shared/b/keep.md");
+    // Nothing was written twice.
+    for path in [".trash/x.png", ".trash/y.png"] {
+        assert_eq!(owner.get(path).status, 404, "{path}");
+    }
+    assert!(say(&home, &["vault", "rescan"]).contains("0 new, 0 changed, 0 gone"));
+}
+
+#[test]
+fn a_copy_that_would_show_a_hidden_file_leaves_the_destination_as_it_is() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
+    let server = serve(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &ann, "team");
+    make_folders(&owner, &["board", "shared", "shared/a", "shared/b", "shared/c"]);
+    let files = ["board/p.png", "shared/b/keep.md", "shared/b/old.png"];
+    make_files(&owner, &files);
+    assert_eq!(owner.put("shared/a/n.md", "![](/board/p.png)\n").status, 201);
+    // What the copy replaces is not there any more.
+    assert_eq!(ann.put("shared/c/n.md", "![](../b/old.png)\n").status, 201);
+    for from in ["shared/a", "shared/c"] {
+        let refused = transfer(&ann, "COPY", from, "shared/b");
+        let what = format!("{from}: {} {}", refused.status, refused.body);
+        assert!(matches!(refused.status, 207 | 403), "{what}");
+        assert!(refused.body.contains("the note would show"), "{what}");
+        assert_untouched(&owner, &files, &what);
+        assert_eq!(owner.get("shared/b/n.md").status, 404, "{what}");
+    }
+    // Nor does a note arrive where nothing is.
+    let refused = transfer(&ann, "COPY", "shared/a", "shared/new");
+    assert!(refused.body.contains("the note would show"), "{}", refused.body);
+    assert_eq!(owner.get("shared/new/n.md").status, 404);
+}
+
+#[test]
+fn a_note_is_not_copied_where_the_file_that_it_shows_is_not() {
+    let home = hosted("team");
+    let ann = user(&home, "ann", &[&["--folder", "team/shared", "--write"]]);
+    let server = serve_small_vault(&home);
+    let owner = Dav::new(&server, &token(&home, "owner"), "team");
+    let ann = Dav::new(&server, &ann, "team");
+    make_folders(&owner, &["board", "shared"]);
+    make_files(&owner, &["board/p.png"]);
+    make_folders(&ann, &["shared/a", "shared/a/board"]);
+    // There is no room for a second one, and the note would show the hidden file of that path.
+    assert_eq!(ann.put("shared/a/board/p.png", &"x".repeat(600)).status, 201);
+    assert_eq!(ann.put("shared/a/a.md", "![](board/p.png)\n").status, 201);
+    assert_eq!(ann.put("shared/a/other.md", "# Other\n").status, 201);
+    let partly = transfer(&ann, "COPY", "shared/a", "shared/b");
+    let says = partly.body.contains("hosted.vault_bytes");
+    assert!(partly.status == 207 && says, "{} {}", partly.status, partly.body);
+    assert_eq!(ann.get("shared/b/a.md").status, 404);
+    assert_eq!(ann.get("shared/b/other.md").body, "# Other\n");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn serve_small_notes(home: &Home) -> Server {
 }
 
 /// The attachment that a note shows under this path: its status and text.
-fn shown(server: &Server, token: &str, note: &str, path: &str) -> (u16, String) {
+pub fn shown(server: &Server, token: &str, note: &str, path: &str) -> (u16, String) {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "note_html", "arguments": {"path": note}}});
     let answer = server.post_as(token, &request.to_string()).json();

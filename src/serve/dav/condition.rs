@@ -18,8 +18,8 @@ pub fn has_whole_tags(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Writes the `If` header as `dav-server` reads it; `false` where it cannot be read. One without is
-/// fine.
+/// Writes the `If` header as `dav-server` reads it; `false` where it cannot be read or is too long. A
+/// request without one is fine.
 pub fn rewrite_if(headers: &mut HeaderMap) -> bool {
     let mut values = headers.get_all(IF).iter();
     let Some(value) = values.next() else { return true };

@@ -364,7 +364,14 @@ impl DavFileSystem for VaultFiles {
                 transfer.to == path && self.is_replacing.load(Ordering::Relaxed)
             });
             let Some(Transfer { from, is_shallow, .. }) = replaced else {
-                return self.ask(move |vault| vault.make_folder(&path)).await;
+                let transfer = self.transfer.as_ref();
+                let is_copied = transfer.is_some_and(|transfer| path.is_inside(&transfer.to));
+                return self
+                    .ask(move |vault| match is_copied {
+                        true => vault.make_copied_folder(&path),
+                        false => vault.make_folder(&path),
+                    })
+                    .await;
             };
             let ends = self.ends(&path, &path);
             let copied = from.filter(|_| !is_shallow);
@@ -409,7 +416,12 @@ impl DavFileSystem for VaultFiles {
         Box::pin(async move {
             let (from, to) = (self.inner_path(from)?, self.inner_path(to)?);
             let ends = self.ends(&from, &to);
-            self.change(to.clone(), move |vault| vault.copy(&from, &to, ends)).await
+            let transfer = self.transfer.clone();
+            self.change(to.clone(), move |vault| {
+                let folder = transfer.as_ref().and_then(|transfer| transfer.around(&from));
+                vault.copy(&from, &to, ends, folder)
+            })
+            .await
         })
     }
 

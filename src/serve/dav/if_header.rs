@@ -4,10 +4,16 @@
 
 use url::Url;
 
-/// The header for `dav-server`; nothing where it does not follow the grammar.
+/// Bytes of a header as it is written. The name of a file is there before each of its lists.
+const MAX_WRITTEN: usize = 64 << 10;
+/// Lists of one header. Each may ask what is at a path.
+const MAX_LISTS: usize = 100;
+
+/// The header for `dav-server`; nothing where it does not follow the grammar or is too long.
 pub fn rewritten(header: &str) -> Option<String> {
     let mut written = String::new();
     let mut file = None;
+    let mut all_lists = 0;
     // Since the last name of a file.
     let mut lists = 0;
     let mut rest = skipped(header);
@@ -29,6 +35,10 @@ pub fn rewritten(header: &str) -> Option<String> {
                 }
                 written += &list;
                 lists += 1;
+                all_lists += 1;
+                if written.len() > MAX_WRITTEN || all_lists > MAX_LISTS {
+                    return None;
+                }
                 behind
             }
         };
@@ -115,6 +125,25 @@ mod tests {
             assert_eq!(rewritten(header).as_deref(), Some(written), "{header}");
             assert_eq!(rewritten(written).as_deref(), Some(written), "{written}");
         }
+    }
+
+    #[test]
+    fn a_header_that_would_be_long_is_not_written() {
+        let named = |name: usize, lists: usize| {
+            let lists = "([\"\"])".repeat(lists);
+            rewritten(&format!("</{}> {lists}", "a".repeat(name))).map(|written| written.len())
+        };
+        // Each list as it is written: the address, what is around it, and the list.
+        let each = |name: usize| "http://vault/".len() + name + "<> ([\"\"])".len();
+        assert_eq!(named(1, MAX_LISTS), Some(MAX_LISTS * each(1)));
+        assert_eq!(named(1, MAX_LISTS + 1), None);
+        let half = MAX_WRITTEN / 2 - each(0);
+        assert_eq!(named(half, 2), Some(MAX_WRITTEN));
+        assert_eq!(named(half + 1, 2), None);
+        assert_eq!(named(32 << 10, 5_400), None);
+        // Lists count in all, whatever names are between them.
+        assert_eq!(rewritten(&"</a>(<x:y>)".repeat(MAX_LISTS + 1)), None);
+        assert_eq!(rewritten(&"(<x:y>)".repeat(MAX_LISTS + 1)), None);
     }
 
     #[test]

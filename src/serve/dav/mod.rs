@@ -53,7 +53,7 @@ const MTIME: &str = "x-oc-mtime";
 /// How the Finder says how long a file is whose request does not.
 const ENTITY_LENGTH: &str = "x-expected-entity-length";
 
-const UNREADABLE_IF: &str = "the `If` header cannot be read; nothing was changed. Send one, as RFC 4918 has it: `(<token>)`, or `</path> ([\"etag\"])`";
+const UNREADABLE_IF: &str = "the `If` header cannot be read, has more than 100 lists of conditions, or more than 64 KiB with the name of its file before each list; nothing was changed. Send a short one, as RFC 4918 has it: `(<token>)`, or `</path> ([\"etag\"])`";
 
 /// Answers one request.
 pub(super) async fn serve(State(site): State<Site>, request: Request) -> Response {

@@ -43,6 +43,12 @@ impl Transfer {
         })
     }
 
+    /// The folder that a file in it is copied with, and where that goes.
+    pub fn around(&self, file: &VaultPath) -> Option<(&VaultPath, &VaultPath)> {
+        let from = self.from.as_ref().filter(|from| file.is_inside(from))?;
+        Some((from, &self.to))
+    }
+
     /// Why it cannot be, whatever is in the vault.
     pub fn refusal(&self) -> Option<&'static str> {
         let Self { from, to, is_shallow, .. } = self;

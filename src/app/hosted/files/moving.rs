@@ -93,9 +93,19 @@ impl HostedVault<'_> {
         })
     }
 
-    /// Copies a file with its properties. `false` when an end is not what is expected.
-    pub fn copy(&self, from: &VaultPath, to: &VaultPath, ends: Ends) -> Result<bool> {
+    /// Copies a file with its properties. `folder` is what it is copied with, and where that goes:
+    /// the files that a note shows there come before it. `false` when an end is not what is expected.
+    pub fn copy(
+        &self,
+        from: &VaultPath,
+        to: &VaultPath,
+        ends: Ends,
+        folder: Option<(&VaultPath, &VaultPath)>,
+    ) -> Result<bool> {
         check_path(to)?;
+        if let Some((top, top_to)) = folder.filter(|_| is_page(to.as_str())) {
+            self.copy_shown(from, &Moving { from: top, to: top_to })?;
+        }
         self.again(|| {
             let _turn = self.turn()?;
             let (source, bytes) = self.existing(from)?;
@@ -105,6 +115,10 @@ impl HostedVault<'_> {
             let there = self.replaced(to, ends)?;
             if !ends.are_met_by(&source, there.as_ref()) {
                 return Ok(false);
+            }
+            if folder.is_some() && before.as_ref() == Some(&bytes) {
+                // It came before a note that shows it.
+                return Ok(true);
             }
             let Room { mut steps, mut revisions, leaving } = match &before {
                 // The journal or the trash keeps a file that another one is written over.
@@ -136,6 +150,37 @@ impl HostedVault<'_> {
         })
     }
 
+    /// Copies the files that a note shows and that are copied with it, as far as they are not there
+    /// yet. The note that comes first would show what else has their path, which the caller perhaps
+    /// may not see, and so it would be refused.
+    fn copy_shown(&self, note: &VaultPath, copying: &Moving<'_>) -> Result<()> {
+        if self.sees_everything() {
+            return Ok(());
+        }
+        // What is not there is refused when the note is copied.
+        let Some((_, bytes)) = self.read(note)? else { return Ok(()) };
+        let text = String::from_utf8_lossy(&bytes);
+        let carried = self.app.carried_files(&self.row, (note, &text), copying, self.rights)?;
+        let ends =
+            Ends { source: Expected::Any, destination: Expected::Absent, replaces_folder: false };
+        for file in carried.values() {
+            let Some(to) = copying.after(file)? else { continue };
+            if self.stat(&to)?.is_none() {
+                self.copy(file, &to, ends, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a folder that is copied. A file that came before a note which shows it has perhaps made
+    /// it.
+    pub fn make_copied_folder(&self, path: &VaultPath) -> Result<()> {
+        match self.stat(path)? {
+            Some(there) if there.is_folder() => self.check_folder(path),
+            _ => self.make_folder(path),
+        }
+    }
+
     /// Makes a folder where something is. With `copied`, everything in that folder follows, and is
     /// looked at first. `false` when the destination is not what is expected.
     pub fn replace_by_folder(
@@ -153,7 +198,7 @@ impl HostedVault<'_> {
                 return Ok(false);
             }
             if let Some(from) = copied {
-                self.check_copies(from, to)?;
+                self.check_copies(&Moving { from, to }, there.as_ref())?;
             }
             let Room { mut steps, revisions, leaving } = self.room(to, there.as_ref())?;
             self.check_leaving(&leaving)?;
@@ -214,14 +259,12 @@ impl HostedVault<'_> {
         Ok(room)
     }
 
-    /// Refuses a copy of a folder over what is there, where something in it may not be written there
-    /// or the vault has no place for it.
-    fn check_copies(&self, from: &VaultPath, to: &VaultPath) -> Result<()> {
-        let below =
-            |folder: &VaultPath| self.app.store.hosted.below(&self.row.name, folder.as_str());
-        let copying = Moving { from, to };
-        let source = below(from)?;
-        let mut folders = 0;
+    /// Refuses a copy of a folder over what is there, where something in it may not be written there,
+    /// a note would show what the caller may not see, or the vault has no place for it.
+    fn check_copies(&self, copying: &Moving<'_>, there: Option<&HostedFile>) -> Result<()> {
+        let source = self.app.store.hosted.below(&self.row.name, copying.from.as_str())?;
+        // The folder itself is made, too.
+        let mut folders = 1;
         for folder in source.iter().filter(|file| file.is_folder()) {
             folders += 1;
             let old = VaultPath::parse(&folder.path)?;
@@ -235,16 +278,15 @@ impl HostedVault<'_> {
             match is_page(new.as_str()) {
                 true => {
                     let (_, bytes) = self.existing(&old)?;
-                    self.check_text(&new, &String::from_utf8_lossy(&bytes))?;
+                    let text = String::from_utf8_lossy(&bytes);
+                    self.check_text(&new, &text)?;
+                    self.app.check_copied(&self.row, (&old, &text), copying, self.rights)?;
                 }
                 false => self.check_place(&new)?,
             }
         }
-        // What is replaced is in the trash then, which makes room.
         let usage = self.app.store.hosted.usage(&self.row.name)?;
-        let mut trash = below(&VaultPath::parse(TRASH)?)?;
-        trash.retain(|file| !file.is_folder());
-        let gone = [trash, below(to)?].concat();
+        let gone = self.room_for(copying, there)?;
         let weight = |files: &[HostedFile]| files.iter().map(|file| file.size).sum::<u64>();
         let usage = HostedUsage {
             files: usage.files.saturating_sub(gone.len() as u64) + folders + copied.len() as u64,
@@ -252,6 +294,24 @@ impl HostedVault<'_> {
             ..usage
         };
         self.app.hosted_limits().check(&self.row.name, usage)
+    }
+
+    /// What goes for a folder that is copied over what is there: that with everything in it, which is
+    /// in the trash then, and the files of the trash, which make room. Each once.
+    fn room_for(
+        &self,
+        copying: &Moving<'_>,
+        there: Option<&HostedFile>,
+    ) -> Result<Vec<HostedFile>> {
+        let below = |folder: &str| self.app.store.hosted.below(&self.row.name, folder);
+        let mut gone = below(copying.to.as_str())?;
+        gone.extend(there.cloned());
+        for file in below(TRASH)?.into_iter().filter(|file| !file.is_folder()) {
+            if !copying.replaces(&VaultPath::parse(&file.path)?) {
+                gone.push(file);
+            }
+        }
+        Ok(gone)
     }
 
     /// Everything below a folder, all of which one transaction takes along: not too much of it.
