@@ -561,8 +561,10 @@ fn a_person_says_how_a_payment_in_doubt_ended() {
     // A payer without an account has no credit: what arrived is the platform's.
     facilitator.settle(Settles::FailsOnChain);
     withheld(&call(&server, json!({ "code": "d" }), Some(payment("0x4"))));
-    let kept = shop.say(&["market", "resolve", "4", "--arrived", "0.02"]);
-    assert!(kept.contains("0.02 USD of payment 4 to the platform"), "{kept}");
+    let out = failing(&["doctor"]);
+    let number = out.split("market resolve ").nth(1).unwrap().split(' ').next().unwrap();
+    let kept = shop.say(&["market", "resolve", number, "--arrived", "0.02"]);
+    assert!(kept.contains(&format!("0.02 USD of payment {number} to the platform")), "{kept}");
     assert!(balances(&shop).contains("platform\t0.022"), "{}", balances(&shop));
     shop.say(&["doctor"]);
 }
