@@ -114,7 +114,7 @@ pub fn parse(yaml: &str) -> Frontmatter {
             front.broken = true;
             front.problems.push(format!(
                 "the frontmatter is not valid YAML ({}); it counts as text",
-                first_line(&error)
+                syntax_error(&error)
             ));
             return front;
         }
@@ -151,8 +151,15 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-fn first_line(error: &serde_saphyr::Error) -> String {
-    let text = error.without_snippet().to_string();
+/// What is wrong with a block that is not YAML, with the line of the file that it is the head of.
+pub fn syntax_error(error: &serde_saphyr::Error) -> String {
+    // The fence is the first line.
+    let options = serde_saphyr::render_options! {
+        formatter: &serde_saphyr::UserMessageFormatter,
+        snippets: serde_saphyr::SnippetMode::Off,
+        line_offset: 1,
+    };
+    let text = error.render_with_options(options);
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("unreadable").to_owned()
 }
 
@@ -506,6 +513,16 @@ mod tests {
         let front = front("---\nfree: yes\n---\n");
         assert!(!front.free);
         assert_eq!(front.problems.len(), 1);
+    }
+
+    #[test]
+    fn a_syntax_error_names_the_line_of_the_file() {
+        let problem = |yaml| parse(yaml).problems.remove(0);
+        let twice = problem("title: One\ntitle: Two\n");
+        assert!(twice.contains("line 3"), "{twice}");
+        assert!(!twice.contains("Options") && !twice.contains("Policy"), "{twice}");
+        let open = problem("a: 1\nb: [1, 2\n");
+        assert!(open.contains("not valid YAML") && open.contains("line "), "{open}");
     }
 
     #[test]

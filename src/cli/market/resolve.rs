@@ -1,4 +1,4 @@
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use crate::{
     app::{App, accounts::Actor, market::Ending},
@@ -9,6 +9,7 @@ use crate::{
 use super::user_name;
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("ending").required(true)))]
 #[command(after_help = "\
 Examples:
   notewell market resolve 7 --arrived         # it came in: credit the payer
@@ -18,10 +19,10 @@ pub struct Resolve {
     /// The payment's number, as `doctor` names it
     payment: i64,
     /// The money came in: credit the payer with AMOUNT [default: what was asked for]
-    #[arg(long, value_name = "AMOUNT", num_args = 0..=1, required_unless_present = "failed")]
+    #[arg(long, value_name = "AMOUNT", num_args = 0..=1, group = "ending")]
     arrived: Option<Option<String>>,
     /// No money came in, or it was returned
-    #[arg(long, conflicts_with = "arrived")]
+    #[arg(long, group = "ending")]
     failed: bool,
 }
 

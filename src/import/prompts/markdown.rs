@@ -107,7 +107,7 @@ fn read_fields(yaml: &str) -> Result<Map<String, Value>> {
         Ok(_) => Err(Error::invalid_params("the frontmatter is not a list of `key: value` lines")),
         Err(error) => Err(Error::invalid_params(format!(
             "the frontmatter is not valid YAML: {}",
-            error.without_snippet()
+            frontmatter::syntax_error(&error)
         ))),
     }
 }
