@@ -4,7 +4,19 @@ export const owner = { name: 'olga', display: 'Olga Owner', password: 'correct h
 /** Clicks the button with this text and waits for the page that follows. */
 export async function press(page, text, scope = '') {
   const button = await page.waitForSelector(`${scope} ::-p-xpath(.//button[normalize-space(.)="${text}"])`.trim(), { timeout: 10_000 });
-  await Promise.all([page.waitForNavigation({ timeout: 20_000 }), button.click()]);
+  await restOf(button);
+  await Promise.all([page.waitForNavigation({ timeout: 60_000 }), button.click()]);
+}
+
+/** Waits until an element stays where it is: a page that scrolls to its passage moves under a click. */
+async function restOf(element) {
+  let before;
+  for (let tries = 0; tries < 50; tries++) {
+    const box = JSON.stringify(await element.boundingBox());
+    if (box === before) return;
+    before = box;
+    await new Promise(resolve => setTimeout(resolve, 100));
+  }
 }
 
 /** Types into the field of this name, in place of what it has. */
