@@ -25,6 +25,9 @@ use crate::{
 /// `user.jsonl` is seen within a second.
 const LOOK: Duration = Duration::from_millis(400);
 
+/// Comparisons of the prompts that a command makes at most, while others keep writing.
+const COMPARISONS: usize = 5;
+
 /// How long the end of a thread is waited for. One that hangs in the file system is left behind.
 const JOIN_LIMIT: Duration = Duration::from_secs(5);
 
@@ -266,9 +269,9 @@ impl App {
             // The cards stay as they were; a command about cards says what is wrong.
             tracing::warn!(error = ?error, "could not read the cards");
         }
-        let prompts = self.sync_prompts();
+        let prompts = self.sync_prompts_once();
         self.vault_reads.set_behind(PROMPTS, prompts.is_err());
-        prompts.map(drop)
+        prompts
     }
 
     /// Brings the index up to date now, as far as the disk lets it, and returns how far that is.
@@ -295,6 +298,19 @@ impl App {
         Ok(())
     }
 
+    /// Compares the prompts for a command that runs and ends. What another process wrote and recorded
+    /// during a comparison is compared again: nobody would look later.
+    fn sync_prompts_once(&self) -> Result<()> {
+        for _ in 0..COMPARISONS {
+            self.sync_prompts()?;
+            if self.sources.prompts_shown().is(self.prompts.version()?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the registry equal to the prompts.
     pub(super) fn sync_prompts(&self) -> Result<Synced> {
         let version = self.prompts.version()?;
         let mut shown = self.sources.prompts_shown();

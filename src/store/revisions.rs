@@ -196,7 +196,8 @@ impl Exclusive for File {
 }
 
 const LOCK: &str = "lock the library for writing";
-const TURN_WAIT: Duration = Duration::from_secs(10);
+/// A disk that others write to may stall for many seconds.
+const TURN_WAIT: Duration = Duration::from_secs(30);
 const TURN_RETRY: Duration = Duration::from_millis(2);
 
 impl<'a> Turn<'a> {

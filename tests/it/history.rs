@@ -198,6 +198,12 @@ fn before_an_import_of_two_files_nothing_existed() {
     assert!(out.contains("does not exist in version 0"), "{out}{err}");
     let (ok, out, err) = home.run(&["history", "1", "--at", "0", "--restore"]);
     assert!(!ok && err.contains("does not exist in version 0"), "{out}{err}");
+    // It was added and changed under one change: both are taken back.
+    assert!(home.say(&["undo"]).contains("Undid change 1: 1 item"));
+    let (_, out, _) = home.run(&["search", "投稿"]);
+    assert!(!out.contains("longer"), "{out}");
+    home.say(&["undo", "2"]);
+    assert!(home.say(&["search", "投稿"]).contains("longer"));
 }
 
 #[test]

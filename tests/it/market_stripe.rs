@@ -197,13 +197,24 @@ fn another_amount_or_currency_is_named_and_not_booked() {
     let session = stripe.sessions().remove(0);
     for (amount, currency) in [(900, "usd"), (1_000, "eur"), (1_001, "usd"), (-1_000, "usd")] {
         let wrong = fake_stripe::Session { amount, currency: currency.into(), ..session.clone() };
-        let answer = stripe.pay(&server, &wrong);
+        let event = completed(&wrong, &format!("evt_{amount}_{currency}"));
+        let answer = stripe.send(&server, &event);
         assert_eq!(answer.status, 400, "{}", answer.body);
         assert!(answer.body.contains("nothing was booked"), "{}", answer.body);
     }
     assert_eq!(balance(&home), "0.00");
     let (ok, out, _) = home.run(&["doctor"]);
     assert!(!ok && out.contains("cs_test_1") && out.contains("10.00 USD"), "{out}");
+    // The money was returned. Stripe sends an event again that it has no answer to: that changes
+    // nothing.
+    let (ok, _, err) = home.run(&["market", "resolve", "1", "--arrived"]);
+    assert!(!ok && err.contains("`--arrived 10.00`"), "{err}");
+    home.say(&["market", "resolve", "1", "--failed"]);
+    let late = completed(&fake_stripe::Session { amount: 900, ..session.clone() }, "evt_late");
+    assert_eq!(stripe.send(&server, &late).status, 400);
+    home.say(&["market", "resolve", "1", "--failed"]);
+    assert_eq!(stripe.send(&server, &late).status, 200);
+    is_sound(&home);
     // The right event still books it, and nothing is left to repair.
     assert_eq!(stripe.send(&server, &completed(&session, "evt_right")).status, 200);
     assert_eq!(balance(&home), "10.00");

@@ -545,6 +545,12 @@ fn a_person_says_how_a_payment_in_doubt_ended() {
     let credited = shop.say(&["market", "resolve", "1", "--arrived"]);
     assert!(credited.contains("0.01 USD of payment 1 to the credit of `ann`"), "{credited}");
     assert!(shop.say(&["market", "balance", "ann"]).contains("0.01"));
+    // Credit is not the call that it was sent with.
+    let meta = json!({ "x402/payment": payment("0x1") });
+    let params = json!({ "name": "review", "arguments": { "code": "0x1" }, "_meta": meta });
+    let again = ask(&server, "/_system/mcp", Some(&ann), "tools/call", params);
+    withheld(&again);
+    assert!(again.to_string().contains("became credit"), "{again}");
     // The facilitator gave both the same name: what arrived once is booked once.
     let same = failing(&["market", "resolve", "2", "--arrived"]);
     assert!(same.contains("nothing was booked"), "{same}");

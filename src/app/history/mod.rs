@@ -4,6 +4,7 @@
 //! it is filled (`journal`), read (`list`), and used to take changes back (`undo`). A change that a
 //! process began and did not finish is settled by the next one that looks (`recover`).
 
+mod fold;
 mod item;
 mod journal;
 mod list;

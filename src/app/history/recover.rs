@@ -50,11 +50,14 @@ impl App {
         };
         let (cards, prompts) = (keys(Kind::Card), keys(Kind::Prompt));
         let mut now = Vec::new();
+        // What is away now, such as on a drive that is not mounted yet, tells nothing.
         if !cards.is_empty() {
+            self.cards.refuse_suspect()?;
             self.cards.sync()?;
             now.extend(self.cards.current(&cards)?);
         }
         if !prompts.is_empty() {
+            self.refuse_suspect_prompts()?;
             self.sync_prompts()?;
             now.extend(self.prompt_states(&prompts)?);
         }

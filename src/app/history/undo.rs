@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{
+    fold::Folding,
     merge::{Reverted, revert},
     steps::Step,
     text,
@@ -77,9 +78,10 @@ impl App {
             Some(id) => self.known_change(id)?,
             None => self.newest_in_effect()?,
         };
+        let folding = Folding::of(|from| self.store.revisions.revisions(target.id, from, BATCH))?;
         let mut shown = Vec::new();
         let mut conflicts = 0;
-        self.each_batch(&target, |batch, _| {
+        self.each_batch(&target, &folding, |batch, _| {
             let outcome = self.plan(batch)?;
             conflicts += outcome.conflicts.len();
             let room = MAX_SHOWN_CONFLICTS.saturating_sub(shown.len());
@@ -87,7 +89,7 @@ impl App {
             Ok(())
         })?;
         if conflicts > 0 && !keep_changed {
-            return Err(refused(&target, conflicts, &shown));
+            return Err(refused(&target, folding.items(), conflicts, &shown));
         }
         let mut change = NewChange::new(actor, format!("undo change {}", target.id));
         change.undoes = Some(target.id);
@@ -95,7 +97,7 @@ impl App {
         change.id = self.store.revisions.undone_in_part_by(target.id)?;
         let mut items = self.taken_before(&change)?;
         let (mut merged, mut kept) = (Vec::new(), Vec::new());
-        let taken = self.each_batch(&target, |batch, is_last| {
+        let taken = self.each_batch(&target, &folding, |batch, is_last| {
             let outcome = self.plan(batch)?;
             let steps = outcome.steps.len();
             merged.extend(outcome.merged);
@@ -105,7 +107,7 @@ impl App {
             items += steps;
             Ok(())
         });
-        taken.map_err(|error| stopped_at(&target, items, error))?;
+        taken.map_err(|error| stopped_at(&target, folding.items(), items, error))?;
         self.complete(&turn, &mut change)?;
         let Some(done) = change.id else { return Err(self.nothing_to_undo(&target)?) };
         self.journal.prune(&change);
@@ -208,21 +210,23 @@ impl App {
         }))
     }
 
-    /// Hands the revisions of a change to `work`, the notes all at once, others in batches, and
-    /// whether they are the last.
+    /// Hands what a change did to each item to `work`, the notes all at once, others in batches,
+    /// and whether they are the last.
     fn each_batch(
         &self,
         change: &Change,
+        folding: &Folding,
         mut work: impl FnMut(&[Revision], bool) -> Result<()>,
     ) -> Result<()> {
         let (mut batch, mut from): (Vec<Revision>, usize) = (Vec::new(), 0);
+        let mut folding = folding.clone();
         loop {
             let page = self.store.revisions.revisions(change.id, from, BATCH)?;
             if page.is_empty() {
                 break;
             }
             from += page.len();
-            batch.extend(page);
+            batch.extend(page.into_iter().filter_map(|revision| folding.next(revision)));
             if batch.iter().all(|revision| revision.kind != Kind::Page) {
                 work(&std::mem::take(&mut batch), from >= change.revisions)?;
             }
@@ -279,11 +283,11 @@ fn no_version(pid: Pid, version: ChangeId) -> Error {
 }
 
 /// A failure after a part was taken back, which is in effect and does not count as the whole.
-fn stopped_at(target: &Change, items: usize, error: Error) -> Error {
+fn stopped_at(target: &Change, of: usize, items: usize, error: Error) -> Error {
     if items == 0 {
         return error;
     }
-    let (id, of) = (target.id, target.revisions);
+    let id = target.id;
     Error::new(
         error.code,
         format!(
@@ -295,8 +299,8 @@ fn stopped_at(target: &Change, items: usize, error: Error) -> Error {
 }
 
 /// Why nothing was undone, with what would have been lost.
-fn refused(target: &Change, conflicts: usize, shown: &[Conflict]) -> Error {
-    let (id, items) = (target.id, target.revisions);
+fn refused(target: &Change, items: usize, conflicts: usize, shown: &[Conflict]) -> Error {
+    let id = target.id;
     let mut message = match items {
         1 => format!("change {id} was not undone: the item was changed since in the same place."),
         _ => format!(

@@ -102,7 +102,7 @@ impl Market {
                 // One account of a provider may serve other shops than this.
                 match payments.find(from, &reference)? {
                     None => Received::Ignored,
-                    Some(payment) => self.book(&payment, &outside, amount, &currency)?,
+                    Some(payment) => self.book(&payment, &event.id, &outside, amount, &currency)?,
                 }
             }
         };
@@ -115,6 +115,7 @@ impl Market {
     fn book(
         &self,
         payment: &Payment,
+        event: &str,
         outside: &str,
         amount: Option<Money>,
         currency: &str,
@@ -129,6 +130,8 @@ impl Market {
                 "a payment came in with another amount or currency than asked for"
             );
             payments.set_state(payment.id, PaymentState::Mismatch, outside)?;
+            // The same event again must not undo what a person decides about it.
+            payments.add_event(payment.provider, event)?;
             return Err(Error::invalid_request(format!(
                 "payment {} is for {} {}, and another amount or currency was paid; nothing was booked, and `notewell doctor` names it",
                 payment.id, payment.amount, payment.currency

@@ -18,6 +18,8 @@ use crate::{
     },
 };
 
+const AS_CREDIT: &str = "the x402 payment became credit; repeat the call without it";
+
 /// A verified payment of a call that runs. Dropping it takes nothing.
 pub struct Prepaid {
     shared: Arc<Shared>,
@@ -110,6 +112,9 @@ impl Market {
             None => None,
         };
         let why = match booked {
+            Some(booked) if booked.kind != EntryKind::Sale => {
+                return Err(Error::payment(AS_CREDIT));
+            }
             Some(booked) if booked.ended_by.is_some() => "was refunded",
             Some(booked) if booked.at >= Timestamp::now().plus_days(-1) => return Ok(entry),
             _ => "paid for this call more than a day ago",
@@ -177,7 +182,14 @@ impl Prepaid {
         super::count(Outcome::Charged, price);
         let entry = match booked {
             Booked::New(entry) => entry.id,
-            Booked::Known(entry) => entry,
+            Booked::Known(entry) => {
+                // A person may have resolved it in the meantime.
+                let known = self.shared.ledger.entry(entry)?;
+                if known.is_none_or(|known| known.kind != EntryKind::Sale) {
+                    return Err(Error::conflict(AS_CREDIT));
+                }
+                entry
+            }
         };
         let balance = match self.call.user {
             Some(user) => self.shared.ledger.balance(Account::User(user))?,
