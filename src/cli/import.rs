@@ -91,12 +91,13 @@ impl Import {
             false => print_report(&report),
         }
         if !report.stopped {
+            interrupt.end_with(IMPORTED);
             if matches!(self.what, What::Bookmarks { .. })
                 && let Some(line) = bookmark::judge(&app)?
             {
                 if self.json { out::note(line) } else { out::say(line) }
             }
-            bring_up_to_date(&app, interrupt)?;
+            bring_up_to_date(&app)?;
         }
         outcome(&report)
     }
@@ -135,12 +136,16 @@ fn vault(folder: &Path, as_json: bool, common: &Common) -> Result<()> {
         out::note("Stopped. What was imported so far is kept; the same command again goes on.");
         std::process::exit(INTERRUPTED);
     }
-    bring_up_to_date(&app, interrupt)
+    interrupt.end_with(IMPORTED);
+    bring_up_to_date(&app)
 }
 
+/// What a person reads who interrupts the work that follows an import.
+const IMPORTED: &str = "Stopped. Everything is imported. What is not indexed or embedded yet is taken in by searches, a server or `notewell index`.";
+
 /// Indexes and embeds what was imported, with a bar, so that the next search finds it.
-fn bring_up_to_date(app: &App, interrupt: Interrupt) -> Result<()> {
-    let bar = Bar::new().until(interrupt);
+fn bring_up_to_date(app: &App) -> Result<()> {
+    let bar = Bar::new();
     let done = app.catch_up(&bar).and_then(|_| app.embed_all(&bar));
     bar.finish();
     done
