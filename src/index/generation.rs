@@ -191,16 +191,15 @@ fn damage(index: &tantivy::Index, path: &Path, all: bool) -> Result<Option<Strin
     Ok(None)
 }
 
-/// The names of the files that the last commit is made of.
+/// The names of the files that the last commit is made of. Those that a commit before it was made of
+/// may be gone.
 fn segment_files(index: &tantivy::Index) -> Result<Vec<String>> {
-    let segments = index.load_metas().doing("read the index's state")?.segments;
-    let segments: Vec<String> = segments.iter().map(|segment| segment.id().uuid_string()).collect();
-    let belongs = |name: &str| segments.iter().any(|segment| name.starts_with(segment.as_str()));
+    let living = index.load_metas().doing("read the index's state")?.list_segment_files();
     let managed = index.directory().list_managed_files();
     let mut names: Vec<String> = managed
-        .iter()
+        .intersection(&living)
         .filter_map(|path| path.to_str())
-        .filter(|name| belongs(name) && !name.ends_with(".temp"))
+        .filter(|name| !name.ends_with(".temp"))
         .map(str::to_owned)
         .collect();
     names.sort_unstable();

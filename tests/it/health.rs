@@ -362,3 +362,24 @@ fn a_full_disk_stops_neither_reading_nor_searching() {
     home.note("later.md", "# Later\n\nA kangaroo arrives.\n");
     until("the index follows again", || search("kangaroo").contains("later.md"));
 }
+
+#[test]
+fn nothing_is_repaired_in_ordinary_use() {
+    let home = Home::new();
+    for round in 0..8 {
+        let lines: String = (0..20)
+            .map(|n| {
+                let more = if n < round { " and soup" } else { "" };
+                let text = format!("beets {n}, свёкла, 味噌汁{more}");
+                format!("{}\n", json!({ "id": n.to_string(), "url": format!("https://example.org/{n}"), "text": text }))
+            })
+            .collect();
+        let file = home.dir.path().join("posts.jsonl");
+        put(&file, lines);
+        // A process each: every one takes back a part of a segment that the ones before wrote.
+        home.say(&["import", "bookmarks", file.to_str().unwrap()]);
+    }
+    let status = home.say(&["status"]);
+    assert!(!status.contains("repaired"), "{status}");
+    assert!(home.say(&["search", "soup"]).contains("beets"));
+}
