@@ -7,7 +7,7 @@
 use std::{
     borrow::Cow,
     fmt::Display,
-    io::{IsTerminal, Write},
+    io::{ErrorKind, IsTerminal, Write},
 };
 
 use serde::Serialize;
@@ -16,6 +16,9 @@ use crate::{
     config,
     domain::{Result, error::Doing},
 };
+
+/// The exit status of a result that could not be written.
+const FAILED: i32 = 2;
 
 /// Prints a result. A closed pipe (`| head`) is not an error.
 pub fn say(text: impl Display) {
@@ -43,9 +46,12 @@ pub fn error(text: impl Display) {
 
 fn print(text: Cow<'_, str>) {
     let mut stdout = std::io::stdout().lock();
-    if writeln!(stdout, "{text}").and_then(|()| stdout.flush()).is_err() {
+    let Err(failure) = writeln!(stdout, "{text}").and_then(|()| stdout.flush()) else { return };
+    if failure.kind() == ErrorKind::BrokenPipe {
         std::process::exit(0);
     }
+    error(format_args!("could not write the result: {failure}; what the command did is done"));
+    std::process::exit(FAILED);
 }
 
 /// The text with every control character but newline and tab made visible.

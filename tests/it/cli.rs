@@ -89,6 +89,20 @@ fn serve_answers_on_the_port_it_was_given() {
     assert!(!ok && err.contains(&listen) && err.contains("--listen"), "{err}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let home = Home::new();
+    home.note("a.md", "# A\n\nHello there.\n");
+    for arguments in [&["read", "a.md"][..], &["search", "hello"], &["status", "--json"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = home.command(arguments).stdout(full).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+        assert!(err.contains("could not write the result"), "{err}");
+    }
+}
+
 #[test]
 fn completions_name_the_program() {
     assert!(Home::new().say(&["completions", "bash"]).contains("_notewell"));
