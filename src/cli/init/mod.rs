@@ -67,7 +67,7 @@ impl Init {
             out::say(format_args!("Config:  {}", place.display()));
             library.vaults.clear();
         }
-        index(&library)?;
+        let app = index(&library)?;
         library.vaults.clear();
         match client {
             Some(name) => Client::new(name).run(&library)?,
@@ -75,7 +75,7 @@ impl Init {
                 "Client:  none yet; `notewell client claude-desktop --write` sets one up, `notewell client --help` names the others",
             ),
         }
-        Ok(())
+        embed(&app)
     }
 
     /// The folders of notes: those named with `--vault`, else those that are found.
@@ -155,20 +155,35 @@ fn write_config(place: &Path, data: Option<&Path>, vaults: &[PathBuf]) -> Result
 }
 
 /// Reads and indexes everything, and shows that it can be found.
-fn index(library: &Common) -> Result<()> {
+fn index(library: &Common) -> Result<App> {
     interrupt::explain(super::index::INTERRUPTED)?;
     let app = library.open()?;
     let bar = Bar::new();
     app.refresh(&bar)?;
-    app.catch_up(&bar)?;
-    app.embed_all(&bar)?;
+    app.prepare(&bar)?;
     bar.finish();
     let status = app.status()?;
     for vault in &status.vaults {
         let notes = count(vault.pages, "note");
         out::say(format_args!("Vault:   {} with {notes}", vault.root));
     }
-    first_search(&app)
+    first_search(&app)?;
+    Ok(app)
+}
+
+/// Computes the vectors that are missing, which takes minutes for a large library.
+fn embed(app: &App) -> Result<()> {
+    let Some((done, total)) = app.status()?.vectors.filter(|(done, total)| done < total) else {
+        return Ok(());
+    };
+    out::note(format_args!(
+        "Embedding {} for search by meaning. Search works already; Ctrl-C keeps what is done.",
+        count(total - done, "passage")
+    ));
+    let bar = Bar::new();
+    app.embed_all(&bar)?;
+    bar.finish();
+    Ok(())
 }
 
 /// Searches for the title of the note that was changed last.
