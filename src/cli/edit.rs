@@ -37,7 +37,7 @@ impl EditCommand {
         let app = common.open()?;
         refresh(&app)?;
         let rights = app.owner();
-        let opened = app.open_note(&reference(&self.note), &rights)?;
+        let opened = app.open_note(&reference(&app, &self.note)?, &rights)?;
         if opened.page.is_none() {
             return Err(Error::invalid_params(format!(
                 "`{}` is a {}, not a note of a vault; `notewell {} --help` says how to change it",
@@ -70,7 +70,7 @@ impl EditCommand {
         let path = section.as_ref().map(|section| opened.note.outline.path_of(section));
         let find = section_finder(|outline| outline.find(path.as_deref().unwrap_or_default()));
         let request = EditRequest {
-            note: reference(&opened.pid.to_string()),
+            note: reference(&app, &opened.pid.to_string())?,
             place: if path.is_some() { Place::Section(&find) } else { Place::Note },
             op: match path.is_some() {
                 true => EditOp::Change(Edit::Replace(&after)),

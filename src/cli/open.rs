@@ -46,7 +46,7 @@ impl Open {
     fn open_item(&self, note: &str, common: &Common) -> Result<()> {
         let app = common.open()?;
         refresh(&app)?;
-        let opened = app.open_note(&reference(note), &app.owner())?;
+        let opened = app.open_note(&reference(&app, note)?, &app.owner())?;
         if let Some(row) = &opened.page {
             let root = app.sources.root(&row.vault)?;
             let file = vault::locate(&root, &row.facts.page.path).display().to_string();

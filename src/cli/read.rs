@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     app::{App, notes::NoteRef},
-    domain::{MatchId, Result},
+    domain::{MatchId, Pid, Result},
 };
 
 #[derive(Args)]
@@ -39,11 +39,18 @@ pub struct Read {
 }
 
 /// What a person calls an item at the shell.
-pub fn reference(text: &str) -> NoteRef {
+pub fn reference(app: &App, text: &str) -> Result<NoteRef> {
     let mut reference = NoteRef::default();
     if let Ok(MatchId { pid, .. }) = text.parse() {
         reference.pid = Some(pid.0);
-        return reference;
+        return Ok(reference);
+    }
+    // `p29` without a passage, unless something is called so.
+    if let Some(pid) = Pid::of_pointer(text)
+        && app.find_path(text, &app.owner())?.is_none()
+    {
+        reference.pid = Some(pid.0);
+        return Ok(reference);
     }
     // A note may be called by a number, too: the path is tried after it.
     reference.pid = text.parse().ok();
@@ -51,14 +58,14 @@ pub fn reference(text: &str) -> NoteRef {
         true => reference.href = Some(text.to_owned()),
         false => reference.path = Some(text.to_owned()),
     }
-    reference
+    Ok(reference)
 }
 
 impl Read {
     pub fn run(self, common: &Common) -> Result<()> {
         let app = common.open()?;
         refresh(&app)?;
-        let NoteRef { pid, path, href, .. } = reference(&self.note);
+        let NoteRef { pid, path, href, .. } = reference(&app, &self.note)?;
         let is_match = self.note.parse::<MatchId>().is_ok();
         let match_id = self.match_id.or(is_match.then_some(self.note));
         let toc: Option<Vec<&str>> =

@@ -69,6 +69,15 @@ impl FromStr for Kind {
 #[serde(transparent)]
 pub struct Pid(pub i64);
 
+impl Pid {
+    /// The number of `p29`, which is `p29:c32` without its passage.
+    pub fn of_pointer(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('p')?;
+        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| digits.parse::<i64>().ok()).flatten().map(Self)
+    }
+}
+
 impl fmt::Display for Pid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -119,6 +128,10 @@ mod tests {
         assert_eq!(id.to_string(), "p29:c32");
         for bad in ["", "p29", "29:32", "p:c", "p-1:c2", "p1:c+2", "p1:c2 "] {
             assert!(bad.parse::<MatchId>().is_err(), "{bad:?}");
+        }
+        assert_eq!(Pid::of_pointer("p29"), Some(Pid(29)));
+        for bad in ["", "p", "29", "p29:c32", "p-1", "p+1", "p1 ", "P1", "p99999999999999999999"] {
+            assert_eq!(Pid::of_pointer(bad), None, "{bad:?}");
         }
     }
 }

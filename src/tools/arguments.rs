@@ -42,15 +42,19 @@ fn fields(
         _ => Vec::new(),
     };
     let dot = if parent.is_empty() { "" } else { "." };
+    let takes_others = schema.get("additionalProperties") != Some(&Value::Bool(false));
+    // What is missing may be there under the name of another tool.
+    let mut names = given.keys().filter(|name| !properties.contains_key(name.as_str()));
+    if let Some(name) = names.find(|name| !takes_others && right_name(name, properties).is_some()) {
+        return Err(unknown(name, parent, properties));
+    }
     if let Some(name) = required.iter().find(|name| given.get(**name).is_none_or(Value::is_null)) {
         return Err(Error::invalid_params(format!("{parent}{dot}{name} is required")));
     }
     let mut accepted = Map::new();
     for (name, value) in given {
         match properties.get(&name) {
-            None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
-                return Err(unknown(&name, parent, properties));
-            }
+            None if !takes_others => return Err(unknown(&name, parent, properties)),
             None => drop(accepted.insert(name, value)),
             Some(property)
                 if !required.contains(&name.as_str()) && is_blank(&value, property, blank) => {}
@@ -93,7 +97,7 @@ const OTHER_NAMES: [(&str, &[&str]); 8] = [
     ("op", &["operation", "mode", "action", "command"]),
     ("fields", &["frontmatter", "properties", "metadata", "property"]),
     ("etag", &["if_match", "expected_checksum", "checksum", "revision", "version", "hash"]),
-    ("to", &["new_path", "destination", "dest", "target", "new_name"]),
+    ("to", &["new_path", "destination", "destination_path", "dest", "target", "new_name"]),
     (
         "path",
         &["file", "file_path", "filepath", "filename", "file_name", "note", "identifier", "title"],

@@ -384,6 +384,22 @@ fn names_of_other_tools_are_answered_with_ours() {
             "{told}"
         );
     }
+    // Also where it stands for an argument that is required.
+    for (tool, arguments, expected) in [
+        (
+            "edit_page",
+            json!({ "operation": "append", "text": "x" }),
+            "`operation`; it is called `op`",
+        ),
+        ("move_page", json!({ "destination": "x.md" }), "`destination`; it is called `to`"),
+        ("move_page", json!({ "destination_path": "x" }), "`destination_path`; it is called `to`"),
+        ("move_page", json!({ "nowhere": "x.md" }), "to is required"),
+    ] {
+        let mut arguments = arguments;
+        arguments["path"] = json!("кофе.md");
+        let told = refusal(&mut client, tool, arguments);
+        assert!(told.contains(expected), "{told}");
+    }
     assert_eq!(file(&home, "кофе.md"), NOTE);
 }
 

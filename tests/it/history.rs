@@ -96,6 +96,7 @@ fn a_removed_bookmark_comes_back_whole_under_its_pid() {
     let (ok, ..) = home.run(&["bookmark", "show", url]);
     assert!(!ok);
     let told = home.say(&["history", &pid.to_string()]);
+    assert_eq!(home.say(&["history", &format!("p{pid}")]), told);
     let tools: Vec<&str> = told.lines().filter_map(|line| line.split("  ").nth(3)).collect();
     assert_eq!(tools, ["bookmark remove", "bookmark set", "bookmark add"], "{told}");
     assert!(told.lines().all(|line| line.contains("  shell  ")), "{told}");

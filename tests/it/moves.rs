@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     edit::{edit, refusal},
-    support::{Client, Home},
+    support::{Client, Home, put},
 };
 
 fn file(home: &Home, path: &str) -> String {
@@ -107,6 +107,36 @@ fn the_trash_is_the_vaults_own() {
 }
 
 #[test]
+fn a_destination_that_names_no_vault_is_in_the_notes_own() {
+    let home = Home::new();
+    home.note("guides/Watering.md", "# Watering\n").note("Top.md", "[[guides/Watering]]\n");
+    let kitchen = home.dir.path().join("kitchen");
+    std::fs::create_dir(&kitchen).unwrap();
+    put(&kitchen.join("Soup.md"), "# Soup\n");
+    home.say(&["vault", "add", kitchen.to_str().unwrap()]);
+    let mut client = home.stdio();
+    for (from, to, expected) in [
+        ("guides/Watering.md", "beds/", "vault/beds/Watering.md"),
+        ("vault/beds/Watering.md", "/", "vault/Watering.md"),
+        ("vault/Watering.md", "vault/guides/Roses", "vault/guides/Roses.md"),
+        ("kitchen/Soup.md", "Stew", "kitchen/Stew.md"),
+    ] {
+        let done = moved(&mut client, json!({ "path": from, "to": to }));
+        assert_eq!(done["path"], expected, "{done}");
+    }
+    assert!(file(&home, "Top.md").contains("Roses]]"), "{}", file(&home, "Top.md"));
+    // The name of a vault means the vault, as everywhere.
+    for (to, expected) in
+        [("kitchen/", "moves within its vault"), ("/beds/", "absolute"), ("../x.md", "`..`")]
+    {
+        let told =
+            refusal(&mut client, "move_page", json!({ "path": "guides/Roses.md", "to": to }));
+        assert!(told.contains(expected), "{to}: {told}");
+    }
+    assert!(home.vault().join("guides/Roses.md").exists() && kitchen.join("Stew.md").exists());
+}
+
+#[test]
 fn bad_moves_change_nothing() {
     let home = Home::new();
     home.note("a.md", "a\n").note("b.md", "[[a]]\n");
@@ -117,6 +147,8 @@ fn bad_moves_change_nothing() {
         (json!({ "path": "a.md", "to": "b.md" }), "exists already"),
         (json!({ "path": "a.md", "to": "a.md" }), "is there already"),
         (json!({ "path": "a.md", "to": "../x.md" }), "`..`"),
+        (json!({ "path": "a.md", "to": "/etc/" }), "absolute"),
+        (json!({ "path": "a.md", "to": "/etc/x.md" }), "absolute"),
         (json!({ "path": "a.md", "to": "x/NUL.md" }), "reserved"),
         (json!({ "path": "a.md", "to": "" }), "to is required"),
         (json!({ "path": "a.md" }), "to is required"),

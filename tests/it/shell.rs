@@ -52,6 +52,22 @@ fn a_result_is_title_place_section_and_passage() {
 }
 
 #[test]
+fn a_pointer_without_its_passage_names_the_note() {
+    let home = library();
+    let out = home.say(&["search", "суббота свёкла"]);
+    let id = out.split_once("  [").unwrap().1.split_once(']').unwrap().0;
+    let pointer = id.split_once(':').unwrap().0;
+    assert_eq!(home.say(&["read", pointer]), home.say(&["read", "Борщ.md"]));
+    let (ok, _, err) = home.run(&["read", "p999"]);
+    assert!(!ok && err.contains("there is no note with pid 999"), "{err}");
+    let (ok, _, err) = home.run(&["history", "p999"]);
+    assert!(!ok && err.contains("there is no item `p999`"), "{err}");
+    // A note that is called so comes first.
+    home.note(&format!("{pointer}.md"), "# Gaskets\n\nThey wear out.\n");
+    assert!(home.say(&["read", pointer]).contains("wear out"));
+}
+
+#[test]
 fn the_exit_status_says_whether_anything_was_found() {
     let home = library();
     assert_eq!(status(&home, &["search", "soup"]), 0);
@@ -114,6 +130,9 @@ fn open_starts_the_editor_or_says_what_there_is_to_open() {
     };
     let file = home.vault().canonicalize().unwrap().join("Борщ.md");
     assert!(open(&["open", "Борщ"], "cat").contains("Суп из свёклы"));
+    let out = home.say(&["search", "суббота свёкла"]);
+    let pointer = out.split_once("  [").unwrap().1.split_once(':').unwrap().0;
+    assert!(open(&["open", pointer], "cat").contains("Суп из свёклы"), "{pointer}");
     let out = open(&["open", "Борщ"], "no-such-editor");
     assert!(out.contains(file.to_str().unwrap()) && out.contains("$EDITOR"), "{out}");
 }

@@ -121,10 +121,12 @@ impl App {
         let wanted = request.to.trim();
         let folder = wanted.strip_suffix('/');
         let full = match folder {
+            // `/` alone is the top of the vault.
+            Some("") => spot.path.file_name().to_owned(),
             Some(folder) => format!("{folder}/{}", spot.path.file_name()),
             None => wanted.to_owned(),
         };
-        let to = self.new_spot(full.trim_start_matches('/'), rights)?;
+        let to = self.new_spot(&full, Some(&spot.vault), rights)?;
         if to.vault.name != spot.vault.name {
             return Err(Error::invalid_params(format!(
                 "a note moves within its vault, here `{}`; create it in `{}` instead",

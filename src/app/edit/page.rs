@@ -130,7 +130,7 @@ impl App {
     /// Edits a note, or makes one. Nothing outside the target changes.
     pub fn edit_page(&self, request: &EditRequest<'_>, rights: &Rights) -> Result<EditAnswer> {
         let spot = match (&request.op, request.note.path.as_deref()) {
-            (EditOp::Create { .. }, Some(path)) => self.new_spot(path, rights)?,
+            (EditOp::Create { .. }, Some(path)) => self.new_spot(path, None, rights)?,
             (EditOp::Create { .. }, None) => {
                 return Err(Error::invalid_params("create needs path: where the new note goes"));
             }

@@ -66,7 +66,7 @@ impl App {
             Ok(opened) => opened,
             Err(error) => {
                 // A file that the library does not know is meant by its very path.
-                let hidden = path.and_then(|path| self.new_spot(path, rights).ok());
+                let hidden = path.and_then(|path| self.new_spot(path, None, rights).ok());
                 let is_there = |spot: &Spot| {
                     spot.pid.is_none()
                         && self.sources.has_file(&spot.vault, &spot.path).unwrap_or(false)
@@ -111,12 +111,17 @@ impl App {
     }
 
     /// A path as a caller writes it for a note that need not exist: with its vault's name first
-    /// where there are several, with or without `.md`.
-    pub(super) fn new_spot(&self, path: &str, rights: &Rights) -> Result<Spot> {
+    /// where there are several, with or without `.md`. One that names no vault is in `home`.
+    pub(super) fn new_spot(
+        &self,
+        path: &str,
+        home: Option<&VaultRow>,
+        rights: &Rights,
+    ) -> Result<Spot> {
         if let Some(spot) = self.today(path, rights)? {
             return Ok(spot);
         }
-        let (vault, path) = self.vault_of(path, rights)?;
+        let (vault, path) = self.vault_of(path, home, rights)?;
         let is_note = path.to_ascii_lowercase().ends_with(".md");
         let path = if is_note { path.to_owned() } else { format!("{path}.md") };
         self.spot_at(vault, VaultPath::parse(&path)?, None, rights)
@@ -149,19 +154,35 @@ impl App {
         Ok(Spot { vault, path, pid: known.map(|row| row.pid), template })
     }
 
-    /// Splits the vault's name off a path.
-    fn vault_of<'a>(&self, path: &'a str, rights: &Rights) -> Result<(VaultRow, &'a str)> {
+    /// Splits the vault's name off a path. One that names no vault is in `home`.
+    fn vault_of<'a>(
+        &self,
+        path: &'a str,
+        home: Option<&VaultRow>,
+        rights: &Rights,
+    ) -> Result<(VaultRow, &'a str)> {
         let path = path.trim();
         let mut vaults = self.sources.store.pages.vaults()?;
         if vaults.len() == 1 {
             return Ok((vaults.remove(0), path));
         }
+        let inside = |vault: &VaultRow| -> Option<&'a str> {
+            path.strip_prefix(vault.name.as_str())?.strip_prefix('/')
+        };
+        // A vault that the caller reads and may not write is meant by its name, too.
+        let is_read_only = |vault: &VaultRow| {
+            let place = inside(vault).and_then(|rest| VaultPath::parse(rest).ok());
+            !may_write_in(vault, rights)
+                && place.is_some_and(|place| rights.sees(&page_in(vault, &place, "")))
+        };
+        let home = home.filter(|_| !vaults.iter().any(is_read_only));
         vaults.retain(|vault| may_write_in(vault, rights));
         let names: Vec<String> = vaults.iter().map(|vault| format!("`{}/`", vault.name)).collect();
         let found = vaults.into_iter().find_map(|vault| {
-            let rest = path.strip_prefix(&vault.name)?.strip_prefix('/')?;
+            let rest = inside(&vault)?;
             Some((vault, rest))
         });
+        let found = found.or_else(|| home.map(|home| (home.clone(), path)));
         found.ok_or_else(|| match names.is_empty() {
             true if rights.may(Right::LibraryState) => Error::invalid_params(NO_VAULT),
             true => Error::invalid_params("there is no vault in which you may make notes"),

@@ -49,7 +49,9 @@ impl App {
                 return Ok(Some(found));
             }
         }
-        Ok(None)
+        // `p29` without a passage, where nothing is called so.
+        let item = Pid::of_pointer(name).map(|pid| self.store.items.get(pid)).transpose()?;
+        Ok(item.flatten().map(|item| item.pid))
     }
 
     /// The key of a revision's item now: notes and bookmarks may have moved since.
