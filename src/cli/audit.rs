@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Common, out};
-use crate::domain::Result;
+use crate::domain::{Error, Result};
 
 /// The most entries that are read at once.
 const MAX_ENTRIES: usize = 100_000;
@@ -26,8 +26,13 @@ pub struct Audit {
 
 impl Audit {
     pub fn run(self, common: &Common) -> Result<()> {
+        let limit = self.limit;
+        if !(1..=MAX_ENTRIES).contains(&limit) {
+            return Err(Error::invalid_params(format!(
+                "limit `{limit}` is not between 1 and {MAX_ENTRIES}"
+            )));
+        }
         let app = common.open()?;
-        let limit = self.limit.min(MAX_ENTRIES);
         let entries = app.store.audit.entries(None, self.user.as_deref(), limit)?;
         if self.json {
             let listed = entries.iter().map(|entry| {

@@ -1,17 +1,18 @@
 //! A bar for long work, on a terminal; nothing where nobody watches.
 
 use std::{
+    fmt,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::{interrupt::Interrupt, out};
 use crate::domain::Progress;
 
 /// What is counted, how much of it is done, how fast, and how long the rest takes.
-const COUNTED: &str = "{msg} {wide_bar} {human_pos}/{human_len}, {per_sec}, {eta} left";
+const COUNTED: &str = "{msg} {wide_bar} {human_pos}/{human_len}, {speed}, {eta} left";
 /// The same for files, which are counted in bytes.
 const BYTES: &str = "{msg} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
 
@@ -41,7 +42,7 @@ impl Bar {
     fn with_template(template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("speed", speed));
         }
         Self {
             bar,
@@ -62,6 +63,14 @@ impl Bar {
     }
 }
 
+/// Whole things a second; one decimal where they are few.
+fn speed(state: &ProgressState, to: &mut dyn fmt::Write) {
+    let speed = state.per_sec();
+    let decimals = if speed < 10.0 { 1 } else { 0 };
+    // A bar that cannot be drawn stops no work.
+    let _ = write!(to, "{:.decimals$}/s", HumanFloatCount(speed));
+}
+
 impl Progress for Bar {
     fn report(&self, done: u64, total: Option<u64>, message: &str) {
         if self.bar.is_hidden() && self.begun.elapsed() > DELAY {
@@ -74,9 +83,12 @@ impl Progress for Bar {
             message.clone_into(&mut shown);
         }
         if let Some(total) = total.filter(|total| self.bar.length() != Some(*total)) {
-            // Other work: the speed so far says nothing about it.
+            // Other work: the speed so far says nothing about it, nor does what an earlier run did.
             self.bar.reset();
+            self.bar.set_position(done);
+            // The estimate takes note of the position here, always.
             self.bar.set_length(total);
+            self.bar.reset_eta();
         }
         self.bar.set_position(done);
     }

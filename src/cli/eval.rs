@@ -37,10 +37,16 @@ pub struct Eval {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// The kind of item that the documents of the sets become [default: page]
-    #[arg(long = "as", value_name = "KIND", default_value = "page", hide_default_value = true)]
+    #[arg(
+        long = "as",
+        value_name = "KIND",
+        default_value = "page",
+        hide_default_value = true,
+        value_parser = super::word::<Kind>
+    )]
     kind: Kind,
     /// Search the sets beside the items of a file: `bookmark:FILE`, `prompt:FILE` or `page:FILE`
-    #[arg(long, value_name = "KIND:FILE")]
+    #[arg(long, value_name = "KIND:FILE", value_parser = super::word::<Beside>)]
     beside: Vec<Beside>,
     /// Also ask the questions of this set, which the documents do not answer. May be repeated
     #[arg(long, value_name = "SET")]

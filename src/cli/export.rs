@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use serde_json::{Value, json};
 
-use super::{Common, bar::Bar, out};
+use super::{Common, bar::Bar, out, word};
 use crate::{
     app::{cards::Format, prompts},
     domain::{Result, count},
@@ -26,7 +26,7 @@ enum What {
         /// A file that ends in `.json`, or a new folder
         path: PathBuf,
         /// `json` or `markdown` [default: by the path's ending]
-        #[arg(long)]
+        #[arg(long, value_parser = word::<Format>)]
         format: Option<Format>,
     },
     /// All bookmarks as one JSONL file, which `import bookmarks` reads back

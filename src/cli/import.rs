@@ -122,7 +122,7 @@ fn vault(folder: &Path, as_json: bool, common: &Common) -> Result<()> {
         out::json(&imported)?;
     } else {
         for (path, why) in imported.skipped.iter().take(MAX_NAMED) {
-            out::note(format_args!("skipped: `{path}` {why}"));
+            print_remark("skipped", path, why);
         }
         out::say(format_args!(
             "{} added, {} updated, {} already there, {} skipped",
@@ -173,12 +173,19 @@ fn print_report(report: &ImportReport) {
 fn print_remarks(what: &str, remarks: &Remarks) {
     let named = remarks.first.iter().take(MAX_NAMED);
     for (place, why) in named.clone() {
-        out::note(format_args!("{what}: `{place}` {why}"));
+        print_remark(what, place, why);
     }
     let more = remarks.total - named.len();
     if more > 0 {
         out::note(format_args!("{what}: and {more} more; --json lists the first 1000"));
     }
+}
+
+/// Words such as `is empty` go on after the place; a sentence of its own follows a colon.
+fn print_remark(what: &str, place: &str, why: &str) {
+    let goes_on = ["is ", "was ", "has "].iter().any(|verb| why.starts_with(verb));
+    let colon = if goes_on { "" } else { ":" };
+    out::note(format_args!("{what}: `{place}`{colon} {why}"));
 }
 
 fn outcome(report: &ImportReport) -> Result<()> {

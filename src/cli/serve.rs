@@ -102,7 +102,7 @@ fn say_setup_code(app: &App, address: SocketAddr) {
 }
 
 pub fn parse_listen(text: &str) -> std::result::Result<SocketAddr, String> {
-    listen_address(text).map_err(|error| error.message)
+    listen_address(text).map_err(|error| error.plain().to_owned())
 }
 
 /// Stops following the library, and gives up on what does not end in time. Whatever it is, the end

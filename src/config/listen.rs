@@ -32,7 +32,7 @@ pub(super) fn from_text<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<SocketAddr, D::Error> {
     let text = String::deserialize(deserializer)?;
-    listen_address(&text).map_err(serde::de::Error::custom)
+    listen_address(&text).map_err(|error| serde::de::Error::custom(error.plain()))
 }
 
 #[cfg(test)]

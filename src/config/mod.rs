@@ -223,8 +223,9 @@ impl Config {
             self.log = log;
         }
         if let Some(listen) = env_text("NOTEWELL_LISTEN") {
-            self.server.listen = listen_address(&listen)
-                .map_err(|error| Error::invalid_params(format!("NOTEWELL_LISTEN: {error}")))?;
+            self.server.listen = listen_address(&listen).map_err(|error| {
+                Error::invalid_params(format!("NOTEWELL_LISTEN: {}", error.plain()))
+            })?;
         }
         if let Some(hosts) = env_text("NOTEWELL_ALLOWED_HOSTS") {
             let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty());

@@ -228,15 +228,16 @@ impl WebDav {
 
     fn refused(&self, mut response: Response<ureq::Body>, what: &str) -> Error {
         let status = response.status();
+        if status.as_u16() == 401 {
+            return Error::invalid_request(format!(
+                "could not {what}: the token is wrong, expired or revoked; make one with `notewell token create`"
+            ));
+        }
         let said = response.body_mut().with_config().limit(MAX_ERROR).read_to_string();
         let said = said.unwrap_or_default();
         let quote: String = said.trim().chars().filter(|c| !c.is_control()).take(300).collect();
         let quote = quote.replace(&self.token, "…");
         let (code, help) = match status.as_u16() {
-            401 => (
-                Code::InvalidRequest,
-                "; the token is wrong, expired or revoked: make one with `notewell token create`",
-            ),
             301 | 302 | 307 | 308 => (Code::InvalidRequest, "; use the address it leads to"),
             // The right to this file: the others may be written.
             403 => (Code::InvalidParams, ""),

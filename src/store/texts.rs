@@ -11,7 +11,7 @@ use crate::{
     vault::{self, Reason, Stamp, TextFile},
 };
 
-/// Why a page has no text at this moment.
+/// Why a page has no text at this moment. It is shown after the name of the page: `is not there`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unread {
     /// The file does not exist. Only a look at the whole vault decides that the page is gone.
@@ -87,8 +87,8 @@ impl From<Reason> for Unread {
     fn from(reason: Reason) -> Self {
         match reason {
             Reason::Absent => Self::Absent,
-            Reason::Unreadable(_) => Self::Unreadable(reason.to_string()),
-            reason => Self::Unfit(reason.to_string()),
+            Reason::Unreadable(_) => Self::Unreadable(reason.after_name()),
+            reason => Self::Unfit(reason.after_name()),
         }
     }
 }

@@ -73,7 +73,8 @@ fn template_text(read: &ReadText<'_>, template: &str) -> Result<String> {
     let path = VaultPath::parse(&name)?;
     let file = read(&path).map_err(|reason| {
         Error::outside(format!(
-            "the template of daily notes, `{path}`: {reason}; change it in Obsidian's settings, or create the note by its path"
+            "the template of daily notes, `{path}`, {}; change it in Obsidian's settings, or create the note by its path",
+            reason.after_name()
         ))
     })?;
     Ok(file.text)

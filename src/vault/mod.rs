@@ -30,4 +30,4 @@ pub use swap::{
 };
 pub use walk::{NoteFile, Scope, Skipped, Walk, walk};
 pub use watch::{Change, Watch, watch};
-pub use write::{folder_of, make_folders, replace, sync_folder};
+pub use write::{check_folder_of, folder_of, make_folders, replace, sync_folder};

@@ -61,6 +61,19 @@ impl Reason {
         }
     }
 
+    /// The reason as it follows the name of the file: `is binary: …`.
+    pub fn after_name(&self) -> String {
+        match self {
+            Reason::Name(why) => format!("has a name that {why}; rename it to have it found"),
+            Reason::Unreadable(_) | Reason::Absent => self.to_string(),
+            Reason::NotUtf8 { .. }
+            | Reason::Binary
+            | Reason::TooLarge { .. }
+            | Reason::SymbolicLink
+            | Reason::Special(_) => format!("is {self}"),
+        }
+    }
+
     /// Whether the file may still hold what it held: nobody can say while it cannot be read.
     pub fn is_unreadable(&self) -> bool {
         matches!(self, Reason::Unreadable(_))

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::walk::TEMPORARY;
-use crate::domain::{Result, error::Doing};
+use crate::domain::{Error, Result, error::Doing};
 
 /// Replaces any file atomically, and keeps its permissions. After this returns the new content
 /// survives a power cut; before, the old content does.
@@ -76,6 +76,19 @@ pub(super) fn make_folders_or(
 /// The folder that a file or a folder is in.
 pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Refuses a file to write whose folder does not exist.
+pub fn check_folder_of(file: &Path) -> Result<()> {
+    let folder = folder_of(file);
+    match folder.try_exists() {
+        Ok(false) => Err(Error::invalid_params(format!(
+            "the folder `{}` does not exist; make it, or name another",
+            folder.display()
+        ))),
+        // What else is wrong with it, the write says.
+        _ => Ok(()),
+    }
 }
 
 fn is_unsyncable(error: &io::Error) -> bool {

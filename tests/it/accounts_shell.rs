@@ -211,6 +211,8 @@ fn the_audit_log_names_who_did_what() {
     assert_eq!(home.say(&["audit", "--limit", "2"]).lines().count(), 2);
     let (_, _, err) = home.run(&["audit", "--user", "nobody"]);
     assert!(err.contains("no entry of `nobody`"), "{err}");
+    let (ok, _, err) = home.run(&["audit", "--limit", "0"]);
+    assert!(!ok && err.contains("limit `0` is not between 1 and 100000"), "{err}");
 }
 
 /// What a server writes on its console until it listens.

@@ -138,6 +138,11 @@ fn a_folder_goes_in_and_comes_out_byte_for_byte() {
     let to = home.dir.path().join("out");
     say(&home, &["export", "vault", "team", to.to_str().unwrap()]);
     assert_eq!(files(&to), before);
+    let (status, _, err) = run(&home, &["export", "vault", "nope", to.to_str().unwrap()]);
+    assert!(
+        status == 2 && err.contains("no hosted vault `nope`; this library has `team`"),
+        "{err}"
+    );
     let (status, _, err) = run(&home, &["export", "vault", "team", to.to_str().unwrap()]);
     assert!(status == 2 && err.contains("is not empty"), "{err}");
     for (query, title) in

@@ -85,7 +85,7 @@ impl Manifest {
             Err(error) => return Err(error).doing(format_args!("read `{}`", path.display())),
         };
         let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
-            Error::damaged(format!("`{}` is damaged: {error}; take another backup", path.display()))
+            Error::damaged(format!("`{}` is damaged: {error}; use another backup", path.display()))
         })?;
         let format = value["format"].as_u64().unwrap_or_default();
         if format != u64::from(FORMAT) {
@@ -95,7 +95,7 @@ impl Manifest {
             )));
         }
         let manifest: Self = serde_json::from_value(value).map_err(|error| {
-            Error::damaged(format!("`{}` is damaged: {error}; take another backup", path.display()))
+            Error::damaged(format!("`{}` is damaged: {error}; use another backup", path.display()))
         })?;
         // The names become paths here.
         let known = |name: &str| match name.strip_prefix("prompts/") {
@@ -104,7 +104,7 @@ impl Manifest {
         };
         if let Some(file) = manifest.files.iter().find(|file| !known(&file.name)) {
             return Err(Error::damaged(format!(
-                "`{}` names the file `{}`, which no backup has; take another backup",
+                "`{}` names the file `{}`, which no backup has; use another backup",
                 path.display(),
                 file.name
             )));

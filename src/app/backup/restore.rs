@@ -89,7 +89,7 @@ impl Plan<'_> {
             let path = self.backup.join(&file.name);
             let damaged = |why: &str| {
                 Error::damaged(format!(
-                    "`{}` {why}; take another backup. Nothing was changed",
+                    "`{}` {why}; use another backup. Nothing was changed",
                     path.display()
                 ))
             };
@@ -108,7 +108,7 @@ impl Plan<'_> {
         match manifest.file(LIBRARY) {
             Some(_) => sqlite::check_version(&self.backup.join(LIBRARY)),
             None => Err(Error::damaged(format!(
-                "the backup `{}` has no `{LIBRARY}`; take another one. Nothing was changed",
+                "the backup `{}` has no `{LIBRARY}`; use another one. Nothing was changed",
                 self.backup.display()
             ))),
         }

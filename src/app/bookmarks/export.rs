@@ -19,6 +19,7 @@ impl App {
                 path.display()
             )));
         }
+        vault::check_folder_of(path)?;
         let total = self.store.items.count(Some(crate::domain::Kind::Bookmark))?;
         let folder = vault::folder_of(path);
         let file = tempfile::NamedTempFile::new_in(folder)

@@ -61,6 +61,7 @@ fn to_json(
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<usize> {
+    vault::check_folder_of(path)?;
     let written = write_file(path, |file| {
         let mut written = 0;
         file.write_all(b"[").doing("write the export")?;

@@ -73,7 +73,11 @@ impl App {
         let turn = self.sources.store.revisions.turn()?;
         self.recover_in(&turn)?;
         let current = self.sources.note_file(&spot.vault, &spot.path)?.map_err(|reason| {
-            Error::outside(format!("the note `{}` {reason}; nothing was changed", spot.path))
+            Error::outside(format!(
+                "the note `{}` {}; nothing was changed",
+                spot.path,
+                reason.after_name()
+            ))
         })?;
         rights.check_write(&spot.page(&current.text))?;
         if request.etag.is_some_and(|etag| etag != current.etag()) {

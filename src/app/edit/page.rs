@@ -214,8 +214,9 @@ impl App {
             }
             Err(reason) => {
                 return Err(Error::outside(format!(
-                    "the note `{}` {reason}; nothing was changed",
-                    spot.path
+                    "the note `{}` {}; nothing was changed",
+                    spot.path,
+                    reason.after_name()
                 )));
             }
         };

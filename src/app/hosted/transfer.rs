@@ -134,6 +134,22 @@ impl App {
         })
     }
 
+    /// A hosted vault to read from. Where it is not, the error names those that are.
+    fn hosted_to_export(&self, name: &str) -> Result<VaultRow> {
+        let vaults = self.store.pages.vaults()?.into_iter();
+        let (mut named, others): (Vec<VaultRow>, Vec<VaultRow>) =
+            vaults.filter(VaultRow::is_hosted).partition(|vault| vault.name == name);
+        named.pop().ok_or_else(|| {
+            let others: Vec<String> =
+                others.iter().map(|vault| format!("`{}`", vault.name)).collect();
+            let known = match others.is_empty() {
+                true => "this library has none".to_owned(),
+                false => format!("this library has {}", others.join(", ")),
+            };
+            Error::invalid_params(format!("there is no hosted vault `{name}`; {known}"))
+        })
+    }
+
     /// Every regular file below a folder, by path.
     fn importable(
         &self,
@@ -246,7 +262,7 @@ impl App {
         folder: &Path,
         progress: &dyn Progress,
     ) -> Result<Exported> {
-        let vault = self.hosted_by_name(name)?;
+        let vault = self.hosted_to_export(name)?;
         vault::make_folders(folder)?;
         let mut there = fs::read_dir(folder).doing(format_args!("list `{}`", folder.display()))?;
         if there.next().is_some() {

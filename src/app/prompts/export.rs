@@ -49,6 +49,9 @@ pub struct Exported {
 
 /// Writes the user's own prompts, or all of them.
 pub fn export(prompts: &dyn Prompts, path: &Path, form: Form, all: bool) -> Result<Exported> {
+    if form != Form::Markdown {
+        vault::check_folder_of(path)?;
+    }
     let every = prompts.all()?;
     let chosen: Vec<&Stored> =
         every.iter().map(AsRef::as_ref).filter(|stored| all || stored.origin.is_user()).collect();

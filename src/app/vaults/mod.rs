@@ -128,7 +128,7 @@ impl Sources {
         let path = &row.facts.page.path;
         self.store.texts.read(&row.vault, path)?.map_err(|reason| {
             Error::outside(format!(
-                "the note `{path}` of the vault `{}`: {reason}; `search` still finds what was read of it before, and `notewell doctor` says what to do",
+                "the note `{path}` of the vault `{}` {reason}; `search` still finds what was read of it before, and `notewell doctor` says what to do",
                 row.vault
             ))
         })

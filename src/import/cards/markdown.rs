@@ -23,11 +23,14 @@ pub(super) fn read(
 ) -> FileCards {
     let split = frontmatter::split(text);
     let yaml = split.yaml.map(|range| &text[range]);
-    let fields = match yaml.map(serde_saphyr::from_str::<Map<String, Value>>) {
+    let options = serde_saphyr::options! { with_snippet: false };
+    let parse = |yaml| serde_saphyr::from_str_with_options::<Map<String, Value>>(yaml, options);
+    let fields = match yaml.map(parse) {
         Some(Ok(fields)) => fields,
         None => Map::new(),
         Some(Err(error)) => {
-            return FileCards::skip(name, format!("its frontmatter cannot be read: {error}"));
+            let why = frontmatter::syntax_error(&error);
+            return FileCards::skip(name, format!("its frontmatter cannot be read: {why}"));
         }
     };
     let body = &text[split.body..];
