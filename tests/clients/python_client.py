@@ -47,7 +47,7 @@ async def every_tool(client: Client) -> list[str]:
 
 
 async def owner(transport: str, mode: str) -> None:
-    async with Client(target(transport, OWNER), mode=mode, read_timeout_seconds=30) as client:
+    async with Client(target(transport, OWNER), mode=mode, read_timeout_seconds=120) as client:
         assert client.protocol_version == EXPECTED[mode], client.protocol_version
         assert client.server_info.name and client.server_info.version, client.server_info
         names = await every_tool(client)
@@ -68,9 +68,9 @@ async def owner(transport: str, mode: str) -> None:
 
 async def anonymous(mode: str) -> None:
     """Nobody in particular sees a part of what the owner sees."""
-    async with Client(target("http", OWNER), mode=mode, read_timeout_seconds=30) as client:
+    async with Client(target("http", OWNER), mode=mode, read_timeout_seconds=120) as client:
         everything = await every_tool(client)
-    async with Client(target("http", {}), mode=mode, read_timeout_seconds=30) as client:
+    async with Client(target("http", {}), mode=mode, read_timeout_seconds=120) as client:
         assert set(await every_tool(client)) <= set(everything)
 
 

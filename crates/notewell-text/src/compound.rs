@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::analyse::{Kind, Mode, Scan, Token};
 use super::fold;
 use super::script::{self, Script};
@@ -361,9 +363,9 @@ fn is_acronym(text: &str, pieces: &[Piece]) -> bool {
     }) && pieces[1..].iter().all(|piece| piece.joint.is_some())
 }
 
-/// The characters of `word` that stand on their own.
+/// The characters of `word` that stand on their own, however it is composed.
 fn letters(word: &str) -> usize {
-    word.chars().filter(|c| script::of(*c) != Script::Mark).count()
+    word.nfc().filter(|c| script::of(*c) != Script::Mark).count()
 }
 
 /// Where a name changes from word to word: `get|User|Name`, `HTTP|Server|2`.

@@ -216,6 +216,15 @@ fn phrases_are_one_term_for_each_position() {
     assert_eq!(positions, [0, 1, 2]);
 }
 
+#[test]
+fn a_lone_letter_is_one_however_it_is_composed() {
+    // Two letters that are one in NFC.
+    for text in ["\u{16D68}0", "\u{16D67}\u{16D67}0"] {
+        let found = terms(text, None, Mode::Index);
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     let alphabet = "[a-zA-Z0-9а-яёЁйßéÅñçİ'’.,@_+#&/: \n\u{301}\u{306}\u{308}\u{3099}\u{200D}\u{FE0F}\u{AD}あがパー東機机發한국ไทย가ｶﾞ👍🏽👩💻🇯🇵مدرسةَשלום١हिन्दी㍿㎏①Ⅳﬁ-]{0,40}";
     prop_oneof![
