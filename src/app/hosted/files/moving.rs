@@ -209,15 +209,16 @@ impl HostedVault<'_> {
 
     /// What is where something goes. A folder there is refused unless it may be replaced.
     fn replaced(&self, to: &VaultPath, ends: Ends) -> Result<Option<HostedFile>> {
-        match self.stat(to)? {
+        let mut there = self.stat(to)?;
+        if there.is_none() && self.app.store.hosted.stat(&self.row.name, to.as_str())?.is_some() {
+            // Somebody may have put it there between the two looks.
+            there = Some(self.stat(to)?.ok_or_else(|| hidden(to))?);
+        }
+        match there {
             Some(there) if there.is_folder() && !ends.replaces_folder => {
                 Err(Error::conflict(format!("the folder `{to}` exists already")))
             }
-            Some(there) => Ok(Some(there)),
-            None if self.app.store.hosted.stat(&self.row.name, to.as_str())?.is_some() => {
-                Err(hidden(to))
-            }
-            None => Ok(None),
+            there => Ok(there),
         }
     }
 
