@@ -1,7 +1,15 @@
 //! `kill -9` during writes and moves, and several writers at once: each change is whole or absent,
 //! and nobody's acknowledged words are lost.
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use notewell::{
     app::App,
@@ -156,16 +164,19 @@ fn two_agents_and_a_person_lose_no_acknowledged_word() {
         agent.call("note_html", json!({ "path": "общая.md" }));
     }
     let each = 60;
+    let answered: Arc<AtomicUsize> = Arc::default();
     let threads: Vec<_> = agents
         .into_iter()
         .zip(["Первый", "二番"])
         .map(|(mut agent, section)| {
+            let answered = answered.clone();
             std::thread::spawn(move || {
                 let mut acknowledged = Vec::new();
                 for number in 0..each {
                     let word = format!("{section}{number}");
                     let arguments = json!({ "path": "общая.md", "op": "append", "toc_path": section, "text": format!("- {word}") });
                     let answer = agent.ask("tools/call", json!({ "name": "edit_page", "arguments": arguments }));
+                    answered.fetch_add(1, Ordering::Relaxed);
                     // Either it is acknowledged, or the loser gets an error.
                     match answer["result"]["isError"] == true {
                         true => assert!(answer.to_string().contains("nothing was changed"), "{answer}"),
@@ -181,10 +192,16 @@ fn two_agents_and_a_person_lose_no_acknowledged_word() {
         .collect();
     let file = home.vault().join("общая.md");
     let mut typed = 0;
-    while threads.iter().any(|thread| !thread.is_finished()) {
+    let are_writing = || threads.iter().any(|thread| !thread.is_finished());
+    while are_writing() {
         person(&file, &format!("person{typed}"));
         typed += 1;
+        // A save may cost each agent an edit: where edits are slow, saves are rare.
+        let before = answered.load(Ordering::Relaxed);
         std::thread::sleep(Duration::from_millis(45));
+        while are_writing() && answered.load(Ordering::Relaxed) < before + 6 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
     let acknowledged: Vec<(String, i64)> =
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
