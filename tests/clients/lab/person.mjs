@@ -3,9 +3,14 @@ export const owner = { name: 'olga', display: 'Olga Owner', password: 'correct h
 
 /** Clicks the button with this text and waits for the page that follows. */
 export async function press(page, text, scope = '') {
-  const button = await page.waitForSelector(`${scope} ::-p-xpath(.//button[normalize-space(.)="${text}"])`.trim(), { timeout: 10_000 });
-  await restOf(button);
-  await Promise.all([page.waitForNavigation({ timeout: 60_000 }), button.click()]);
+  await follow(page, `${scope} ::-p-xpath(.//button[normalize-space(.)="${text}"])`.trim());
+}
+
+/** Clicks what this selector names and waits for the page that follows. */
+export async function follow(page, selector) {
+  const target = await page.waitForSelector(selector, { timeout: 10_000 });
+  await restOf(target);
+  await Promise.all([page.waitForNavigation({ timeout: 60_000 }), target.click()]);
 }
 
 /** Waits until an element stays where it is: a page that scrolls to its passage moves under a click. */

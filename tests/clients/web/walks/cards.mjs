@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { call } from '../../lab/mcp.mjs';
-import { fillIn, press } from '../../lab/person.mjs';
+import { fillIn, follow, press } from '../../lab/person.mjs';
 import { check } from '../../lab/report.mjs';
 import { until } from '../../lab/wait.mjs';
 import { openTab } from '../visitor.mjs';
@@ -114,7 +114,7 @@ export async function cards({ context, server, token }) {
     await tab.open(`/cards/${card.id}`);
     await call(server, token, 'update_note', { id: card.id, content: 'Theirs, from an agent.' });
     await fillIn(page, 'text', 'Mine, from the browser.', 'form[data-card-form]');
-    await Promise.all([page.waitForNavigation(), page.click('form[data-card-form] button.primary')]);
+    await follow(page, 'form[data-card-form] button.primary');
     const text = await page.$eval('main', main => main.textContent);
     assert.ok(text.includes('Theirs, from an agent.'), 'their version is missing');
     assert.ok((await page.$eval('form[data-card-form] [name=text]', area => area.value)).includes('Mine, from the browser.'), 'mine is missing');
