@@ -181,11 +181,8 @@ fn print_remarks(what: &str, remarks: &Remarks) {
     }
 }
 
-/// Words such as `is empty` go on after the place; a sentence of its own follows a colon.
 fn print_remark(what: &str, place: &str, why: &str) {
-    let goes_on = ["is ", "was ", "has "].iter().any(|verb| why.starts_with(verb));
-    let colon = if goes_on { "" } else { ":" };
-    out::note(format_args!("{what}: `{place}`{colon} {why}"));
+    out::note(format_args!("{what}: `{place}`: {why}"));
 }
 
 fn outcome(report: &ImportReport) -> Result<()> {

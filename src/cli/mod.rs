@@ -245,7 +245,7 @@ fn exit(result: Result<impl Termination>) -> ExitCode {
         Ok(done) => done.report(),
         Err(error) => {
             out::error(error.plain());
-            ExitCode::from(2)
+            ExitCode::from(out::FAILED)
         }
     }
 }

@@ -17,8 +17,8 @@ use crate::{
     domain::{Result, error::Doing},
 };
 
-/// The exit status of a result that could not be written.
-const FAILED: i32 = 2;
+/// The exit status of an error.
+pub const FAILED: u8 = 2;
 
 /// Prints a result. A closed pipe (`| head`) is not an error.
 pub fn say(text: impl Display) {
@@ -51,7 +51,7 @@ fn print(text: Cow<'_, str>) {
         std::process::exit(0);
     }
     error(format_args!("could not write the result: {failure}; what the command did is done"));
-    std::process::exit(FAILED);
+    std::process::exit(FAILED.into());
 }
 
 /// The text with every control character but newline and tab made visible.

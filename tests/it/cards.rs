@@ -428,7 +428,7 @@ fn imports_and_exports_at_the_shell() {
     let (ok, out, err) = home.run(&["import", "cards", keep]);
     assert!(ok, "{err}");
     assert_eq!(out.trim(), "1 added, 0 updated, 0 already there, 1 skipped, 1 other file");
-    assert!(err.contains("`bin.json` was in Keep's bin"), "{err}");
+    assert!(err.contains("`bin.json`: was in Keep's bin"), "{err}");
     assert!(
         home.say(&["import", "cards", keep]).starts_with("0 added, 0 updated, 1 already there")
     );

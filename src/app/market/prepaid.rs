@@ -178,8 +178,6 @@ impl Prepaid {
         let booked = payments.book(id, &entry, &transaction, Some(&usage)).map_err(|error| {
             self.in_doubt("was settled and is not in the books", &transaction, &error)
         })?;
-        payments::count(Outside::X402, "booked");
-        super::count(Outcome::Charged, price);
         let entry = match booked {
             Booked::New(entry) => entry.id,
             Booked::Known(entry) => {
@@ -191,6 +189,8 @@ impl Prepaid {
                 entry
             }
         };
+        payments::count(Outside::X402, "booked");
+        super::count(Outcome::Charged, price);
         let balance = match self.call.user {
             Some(user) => self.shared.ledger.balance(Account::User(user))?,
             None => Money::ZERO,
